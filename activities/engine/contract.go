@@ -1,0 +1,159 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
+	"github.com/holdfast-mcp/holdfast/internal/domain/health"
+)
+
+// Names of the activities. They are part of recorded histories: never rename one.
+const (
+	RegisterName   = "engine.register"
+	InspectName    = "engine.inspect"
+	DisconnectName = "engine.disconnect"
+	WatchName      = "engine.watch"
+)
+
+// RegisterRequest asks to deliver the desired config to the engine.
+type RegisterRequest struct {
+	Key        delivery.Key `json:"key"`
+	Revision   string       `json:"revision"`
+	Generation int64        `json:"generation"`
+	// Proven says that this revision was delivered in this generation: with a live "connected" there is nothing to do.
+	Proven bool `json:"proven,omitempty"`
+}
+
+// RegisterOutcome is what came of a registration.
+type RegisterOutcome string
+
+// The outcomes of a registration.
+const (
+	// RegisterDelivered means that the push answered and a later status read said connected.
+	RegisterDelivered RegisterOutcome = "delivered"
+	// RegisterAlreadyProven means that the engine holds this revision already; nothing was pushed.
+	RegisterAlreadyProven RegisterOutcome = "already_proven"
+	// RegisterEngineBusy means that a session uses the client which a push would replace; nothing was pushed.
+	RegisterEngineBusy RegisterOutcome = "engine_busy"
+	// RegisterDesiredChanged means that the store holds another revision by now, or none; nothing was pushed.
+	RegisterDesiredChanged RegisterOutcome = "desired_changed"
+	// RegisterRejected means that the engine pushed and says that the server is not connected.
+	RegisterRejected RegisterOutcome = "rejected"
+)
+
+// RegisterResult tells what came of a registration. Trouble in reaching the engine is an error instead.
+type RegisterResult struct {
+	Outcome RegisterOutcome `json:"outcome"`
+	// Status is the engine's word for the entry after the push.
+	Status string `json:"status,omitempty"`
+	// Failure is set for rejected.
+	Failure       *health.Failure `json:"failure,omitempty"`
+	LatencyMillis int64           `json:"latencyMillis,omitempty"`
+}
+
+// Mode is what an inspection looks for.
+type Mode string
+
+// The modes of an inspection.
+const (
+	// ModeWatch watches a ready connection for anything that is not as it should be.
+	ModeWatch Mode = "watch"
+	// ModeRecover watches a failed connection for a cause to change.
+	ModeRecover Mode = "recover"
+	// ModeIdle waits until no session uses the client that a push would replace.
+	ModeIdle Mode = "idle"
+)
+
+// InspectRequest asks to look at a connection until a decision is due.
+type InspectRequest struct {
+	Key        delivery.Key `json:"key"`
+	Revision   string       `json:"revision"`
+	Generation int64        `json:"generation"`
+	Mode       Mode         `json:"mode"`
+	// Proven says that the receipt holds: a live "connected" is then our own.
+	Proven bool `json:"proven,omitempty"`
+	// Degraded says that the last look found the endpoint unreachable.
+	Degraded bool `json:"degraded,omitempty"`
+	// Failure is what is known to be wrong, in ModeRecover.
+	Failure *health.Failure `json:"failure,omitempty"`
+	// Status is the engine's last known word for the entry, in ModeRecover.
+	Status string `json:"status,omitempty"`
+	// Once asks for an answer from one look that includes the endpoint, also when nothing is to be decided.
+	Once bool `json:"once,omitempty"`
+}
+
+// Decision is why an inspection came back.
+type Decision string
+
+// The decisions of an inspection.
+const (
+	// DecisionInSync means that all is as it should be. Only an inspection with Once says so.
+	DecisionInSync Decision = "in_sync"
+	// DecisionEntryGone means that the engine has no entry of this name.
+	DecisionEntryGone Decision = "entry_gone"
+	// DecisionEntryStatus means that the entry is there and not connected.
+	DecisionEntryStatus Decision = "entry_status"
+	// DecisionEntryConnected means that an entry which was not connected is connected again.
+	DecisionEntryConnected Decision = "entry_connected"
+	// DecisionEngineDown means that the engine does not answer.
+	DecisionEngineDown Decision = "engine_down"
+	// DecisionEngineIdle means that no session uses the client.
+	DecisionEngineIdle Decision = "engine_idle"
+	// DecisionDesiredChanged means that the store holds another revision, or none.
+	DecisionDesiredChanged Decision = "desired_changed"
+	// DecisionEndpointMissed means a first miss: the endpoint was not reached.
+	DecisionEndpointMissed Decision = "endpoint_missed"
+	// DecisionEndpointFailed means that the endpoint failed in the way that Failure tells.
+	DecisionEndpointFailed Decision = "endpoint_failed"
+	// DecisionEndpointHealthy means that the endpoint is well again.
+	DecisionEndpointHealthy Decision = "endpoint_healthy"
+	// DecisionSessionForgotten means that the endpoint forgot its sessions in a way that the engine does not heal.
+	DecisionSessionForgotten Decision = "session_forgotten"
+)
+
+// InspectResult is the decision that is due, and what was seen.
+type InspectResult struct {
+	Decision Decision        `json:"decision"`
+	Status   string          `json:"status,omitempty"`
+	Failure  *health.Failure `json:"failure,omitempty"`
+	// Tools is what the endpoint listed, where the look included it.
+	Tools     *Tools    `json:"tools,omitempty"`
+	CheckedAt time.Time `json:"checkedAt"`
+}
+
+// Tools is what an endpoint listed, against what is expected of it.
+type Tools struct {
+	Expected  []string  `json:"expected"`
+	Present   []string  `json:"present"`
+	Missing   []string  `json:"missing"`
+	Count     int       `json:"count"`
+	CheckedAt time.Time `json:"checkedAt"`
+}
+
+// DisconnectRequest asks to disconnect the entry from the engine.
+type DisconnectRequest struct {
+	Key delivery.Key `json:"key"`
+	// EngineID names the engine; the desired config may be gone by now.
+	EngineID string `json:"engineId"`
+	// IfIdle leaves a client alone that a session uses.
+	IfIdle bool `json:"ifIdle,omitempty"`
+}
+
+// DisconnectResult tells what came of a disconnect.
+type DisconnectResult struct {
+	// OK is true when the engine has no live client of this name any more.
+	OK            bool            `json:"ok"`
+	Busy          bool            `json:"busy,omitempty"`
+	Failure       *health.Failure `json:"failure,omitempty"`
+	LatencyMillis int64           `json:"latencyMillis"`
+}
+
+// WatchRequest asks to watch an engine for as long as it has connections.
+type WatchRequest struct {
+	EngineID string `json:"engineId"`
+}
+
+// WatchResult says why a watch ended.
+type WatchResult struct {
+	Reason string `json:"reason"`
+}
