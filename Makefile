@@ -1,0 +1,42 @@
+# Every task of the project. `make` lists them.
+
+.DEFAULT_GOAL := help
+
+SOAK_COUNT ?= 10
+
+help: ## list the tasks
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+tools: ## bring what lint and tests need (only what is missing)
+	@scripts/tools.sh all
+
+dev: ## run everything in one process, with a demo connection
+	go run ./starter dev
+
+build: ## build bin/holdfast and bin/holdfast-worker
+	go build -trimpath -o bin/holdfast ./starter
+	go build -trimpath -o bin/holdfast-worker ./worker
+
+lint: ## check style, imports, workflows, modules and scripts
+	@scripts/tools.sh lint
+	@scripts/lint.sh
+
+test: ## run every test under the race detector
+	@scripts/tools.sh test
+	@scripts/test.sh
+
+bench: ## print ratios and counts against the raw work
+	@scripts/tools.sh test
+	go run ./bench
+
+soak: ## run the end-to-end tests again and again (SOAK_COUNT=10)
+	@scripts/tools.sh test
+	go test -race -shuffle=on -p 1 -parallel 4 -timeout 6h -count $(SOAK_COUNT) ./e2e/...
+
+fmt: ## format all Go code
+	go tool -modfile=tools/go.mod golangci-lint fmt
+
+clean: ## remove what was built, recorded and installed in the tree
+	rm -rf bin .cache testbed/node_modules
+
+.PHONY: help tools dev build lint test bench soak fmt clean

@@ -1,0 +1,51 @@
+#!/bin/sh
+# The one test command: everything under the race detector in random order, first what needs no other process to be
+# up, then what runs against the dev server and the real engine. A skipped test fails the run: a test that cannot run
+# here proves nothing here. Full records are kept in .cache/test.
+set -eu
+
+root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+# shellcheck source=scripts/lib.sh
+. "$root/scripts/lib.sh"
+cd "$root"
+
+records=$root/.cache/test
+rm -rf "$records"
+mkdir -p "$records"
+
+HOLDFAST_TEMPORAL_CLI=$(temporal_cli) || die "no Temporal CLI: run scripts/tools.sh test"
+export HOLDFAST_TEMPORAL_CLI
+
+slow='/(e2e|integration)(/|$)'
+packages=$(go list ./...)
+
+# run NAME PACKAGES FLAGS...
+run() {
+	name=$1
+	chosen=$2
+	shift 2
+	[ -n "$chosen" ] || return 0
+	# shellcheck disable=SC2086 # a list of packages
+	go_tool gotestsum --format pkgname --format-hide-empty-pkg --jsonfile "$records/$name.json" -- \
+		-race -shuffle=on "$@" $chosen
+}
+
+# count ACTION: finished tests, subtests included; a package's own line has no "Test".
+count() { cat "$records"/*.json | grep -cE "\"Action\":\"$1\".*\"Test\":" || true; }
+
+result=0
+run unit "$(echo "$packages" | grep -vE "$slow" || true)" -p 2 -parallel 8 -timeout 8m || result=1
+# One package at a time: each of these starts servers, and timing is part of what they check.
+run e2e "$(echo "$packages" | grep -E "$slow" || true)" -p 1 -parallel 4 -timeout 12m || result=1
+
+skipped=$(count skip)
+if [ "$skipped" != 0 ]; then
+	say "skipped tests, each of which fails the run:"
+	cat "$records"/*.json | grep -E '"Action":"skip".*"Test":' | sed -E 's/.*"Package":"([^"]*)".*"Test":"([^"]*)".*/  \1 \2/' >&2
+	result=1
+fi
+passed=$(count pass)
+[ "$passed" != 0 ] || die "no test was run"
+
+echo "$passed passed, $(count fail) failed, $skipped skipped"
+exit "$result"
