@@ -58,7 +58,7 @@ bring_temporal() {
 	# Built beside its place and moved there: nobody ever sees half a binary.
 	building=$temporal_cli_dir/.building
 	rm -rf "$building"
-	(cd / && GOBIN=$building GOFLAGS='' GOWORK=off go install "github.com/temporalio/cli/cmd/temporal@$temporal_cli_version")
+	(cd / && GOBIN=$building GOFLAGS='' GOWORK=off CGO_ENABLED=0 go install "github.com/temporalio/cli/cmd/temporal@$temporal_cli_version")
 	mv "$building/temporal" "$temporal_cli_dir/temporal"
 	rm -rf "$building"
 	have_temporal || die "the Temporal CLI was built but does not start: $temporal_cli_dir/temporal"
