@@ -25,8 +25,10 @@ type Entry struct {
 	// AppliedRevision is the revision proven ready last; a receipt for it may since have lost its generation.
 	AppliedRevision string     `json:"appliedRevision,omitempty"`
 	AppliedAt       *time.Time `json:"appliedAt,omitempty"`
-	Receipt         *Receipt   `json:"receipt,omitempty"`
-	VerifiedAt      *time.Time `json:"verifiedAt,omitempty"`
+	// Pushed is the last push that answered; it becomes the receipt when a status read after it says connected.
+	Pushed     *Receipt   `json:"pushed,omitempty"`
+	Receipt    *Receipt   `json:"receipt,omitempty"`
+	VerifiedAt *time.Time `json:"verifiedAt,omitempty"`
 
 	UpdatedAt     time.Time       `json:"updatedAt,omitzero"`
 	LastAttemptAt *time.Time      `json:"lastAttemptAt,omitempty"`
@@ -38,9 +40,14 @@ type Entry struct {
 func New() Entry { return Entry{State: NotDesired, Generation: 1} }
 
 // Proven reports whether the desired revision was delivered in the generation that is current.
-func (e Entry) Proven() bool {
-	return e.Receipt != nil && e.DesiredRevision != "" &&
-		e.Receipt.Revision == e.DesiredRevision && e.Receipt.Generation == e.Generation
+func (e Entry) Proven() bool { return e.current(e.Receipt) }
+
+// AwaitsConnected reports whether a push of the desired revision has answered in this generation: a status read that
+// says connected now proves the delivery.
+func (e Entry) AwaitsConnected() bool { return e.current(e.Pushed) && !e.Proven() }
+
+func (e Entry) current(r *Receipt) bool {
+	return r != nil && e.DesiredRevision != "" && r.Revision == e.DesiredRevision && r.Generation == e.Generation
 }
 
 // Usable reports whether model execution may use the connection: ready, with a receipt that still counts, verified.

@@ -25,8 +25,14 @@ type Deferred struct {
 	Reason   string
 }
 
-// Delivered says that the push of the revision answered and that a later status read said connected. It writes the
-// receipt; the state stays registering until the endpoint is verified.
+// Pushed says that the engine answered the push of the revision. Its answer proves nothing.
+type Pushed struct {
+	Revision   string
+	Generation int64
+}
+
+// Delivered says that a status read after the push said connected. It writes the receipt; the state stays as it is until
+// the endpoint is verified.
 type Delivered struct {
 	Revision   string
 	Generation int64
@@ -60,6 +66,7 @@ func (Wanted) event()    {}
 func (Unwanted) event()  {}
 func (Started) event()   {}
 func (Deferred) event()  {}
+func (Pushed) event()    {}
 func (Delivered) event() {}
 func (Verified) event()  {}
 func (Broken) event()    {}

@@ -11,6 +11,7 @@ const (
 	IgnoredOtherRevision   Ignored = "other_revision"
 	IgnoredOlderGeneration Ignored = "older_generation"
 	IgnoredState           Ignored = "not_from_this_state"
+	IgnoredNoPush          Ignored = "no_push"
 	IgnoredNoReceipt       Ignored = "no_receipt"
 	IgnoredEmptyRevision   Ignored = "empty_revision"
 )
@@ -41,6 +42,8 @@ func Apply(e Entry, ev Event, now time.Time) (Entry, Outcome) {
 		s.started(ev)
 	case Deferred:
 		s.deferred(ev)
+	case Pushed:
+		s.pushed(ev)
 	case Delivered:
 		s.delivered(ev)
 	case Verified:
@@ -98,7 +101,7 @@ func (s *step) wanted(ev Wanted) {
 	}
 	e.State = Pending
 	if !same {
-		e.AppliedRevision, e.AppliedAt, e.VerifiedAt, e.Receipt = "", nil, nil, nil
+		e.AppliedRevision, e.AppliedAt, e.VerifiedAt, e.Receipt, e.Pushed = "", nil, nil, nil, nil
 		s.outcome.Reason = "another revision is wanted"
 		return
 	}
@@ -140,12 +143,30 @@ func (s *step) deferred(ev Deferred) {
 	s.outcome.Reason = ev.Reason
 }
 
-func (s *step) delivered(ev Delivered) {
+func (s *step) pushed(ev Pushed) {
 	if !s.guarded(ev.Revision, ev.Generation) {
 		return
 	}
 	if s.entry.State != Registering {
 		s.ignore(IgnoredState)
+		return
+	}
+	s.entry.Pushed = &Receipt{Revision: ev.Revision, Generation: s.entry.Generation, At: s.now}
+	s.entry.Receipt = nil
+	s.outcome.Reason = "pushed"
+}
+
+// delivered completes a push. From failed as well: a slow server may connect after the attempt was given up.
+func (s *step) delivered(ev Delivered) {
+	if !s.guarded(ev.Revision, ev.Generation) {
+		return
+	}
+	if s.entry.State != Registering && s.entry.State != Failed {
+		s.ignore(IgnoredState)
+		return
+	}
+	if !s.entry.current(s.entry.Pushed) {
+		s.ignore(IgnoredNoPush)
 		return
 	}
 	s.entry.Receipt = &Receipt{Revision: ev.Revision, Generation: s.entry.Generation, At: s.now}
@@ -208,7 +229,7 @@ func (s *step) doubted(ev Doubted) {
 	}
 	e.State, e.UpdatedAt = Stale, s.now
 	e.Generation++
-	e.AppliedRevision, e.AppliedAt, e.VerifiedAt, e.Receipt = "", nil, nil, nil
+	e.AppliedRevision, e.AppliedAt, e.VerifiedAt, e.Receipt, e.Pushed = "", nil, nil, nil, nil
 	if ev.Trigger != "" {
 		e.Trigger = ev.Trigger
 	}

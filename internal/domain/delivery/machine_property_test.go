@@ -17,7 +17,7 @@ var revisions = rapid.SampledFrom([]string{"r1", "r2", "r3"})
 func anyEvent(t *rapid.T, e delivery.Entry) delivery.Event {
 	revision := revisions.Draw(t, "revision")
 	generation := rapid.SampledFrom([]int64{0, e.Generation, e.Generation - 1, e.Generation + 1}).Draw(t, "generation")
-	switch rapid.IntRange(0, 7).Draw(t, "event") {
+	switch rapid.IntRange(0, 8).Draw(t, "event") {
 	case 0:
 		return delivery.Wanted{Revision: revision, Trigger: "t", Again: rapid.Bool().Draw(t, "again")}
 	case 1:
@@ -32,6 +32,8 @@ func anyEvent(t *rapid.T, e delivery.Entry) delivery.Event {
 		return delivery.Verified{Revision: revision, Generation: generation}
 	case 6:
 		return delivery.Broken{Revision: revision, Generation: generation, Failure: failure()}
+	case 7:
+		return delivery.Pushed{Revision: revision, Generation: generation}
 	default:
 		return delivery.Doubted{Generation: generation, Reason: "gone"}
 	}
@@ -39,6 +41,7 @@ func anyEvent(t *rapid.T, e delivery.Entry) delivery.Event {
 
 // witness keeps its own account of what has been proven since the last doubt.
 type witness struct {
+	pushed     string
 	delivered  string
 	generation int64
 	verified   bool
@@ -49,8 +52,10 @@ func (w *witness) see(before, after delivery.Entry, ev delivery.Event, out deliv
 		return
 	}
 	switch ev := ev.(type) {
+	case delivery.Pushed:
+		*w = witness{pushed: ev.Revision}
 	case delivery.Delivered:
-		*w = witness{delivered: ev.Revision, generation: before.Generation}
+		*w = witness{pushed: w.pushed, delivered: w.pushed, generation: before.Generation}
 	case delivery.Verified:
 		w.verified = w.verified || w.delivered == ev.Revision
 	case delivery.Doubted, delivery.Unwanted:
@@ -119,6 +124,8 @@ func older(e delivery.Entry, ev delivery.Event) bool {
 		return stale(ev.Revision, 0)
 	case delivery.Deferred:
 		return stale(ev.Revision, 0)
+	case delivery.Pushed:
+		return stale(ev.Revision, ev.Generation)
 	case delivery.Delivered:
 		return stale(ev.Revision, ev.Generation)
 	case delivery.Verified:

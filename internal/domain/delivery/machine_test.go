@@ -38,6 +38,7 @@ func (l *ledger) step(events ...delivery.Event) delivery.Outcome {
 func (l *ledger) ready(revision string) {
 	l.t.Helper()
 	l.step(delivery.Wanted{Revision: revision, Trigger: "apply"}, delivery.Started{Revision: revision},
+		delivery.Pushed{Revision: revision, Generation: l.entry.Generation},
 		delivery.Delivered{Revision: revision, Generation: l.entry.Generation},
 		delivery.Verified{Revision: revision, Generation: l.entry.Generation})
 	require.Equal(l.t, delivery.Ready, l.entry.State)
@@ -194,6 +195,21 @@ func TestConnectedWithoutAReceiptNeverMarksReady(t *testing.T) {
 
 	require.Equal(t, delivery.IgnoredNoReceipt, out.Ignored)
 	require.Equal(t, delivery.Failed, l.entry.State)
+}
+
+func TestCase44APushThatFailedIsProvenByALaterStatus(t *testing.T) {
+	t.Parallel()
+	l := newLedger(t)
+	l.step(delivery.Wanted{Revision: "r1"}, delivery.Started{Revision: "r1"})
+	out := l.step(delivery.Delivered{Revision: "r1", Generation: l.entry.Generation})
+	require.Equal(t, delivery.IgnoredNoPush, out.Ignored)
+
+	l.step(delivery.Pushed{Revision: "r1", Generation: l.entry.Generation}, delivery.Broken{Revision: "r1", Failure: failure()})
+	require.True(t, l.entry.AwaitsConnected())
+
+	l.step(delivery.Delivered{Revision: "r1", Generation: l.entry.Generation},
+		delivery.Verified{Revision: "r1", Generation: l.entry.Generation})
+	require.Equal(t, delivery.Ready, l.entry.State)
 }
 
 func TestAnOlderGenerationIsIgnored(t *testing.T) {
