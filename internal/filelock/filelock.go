@@ -20,7 +20,7 @@ type Lock struct {
 // Acquire creates path with mode 0600 when it is absent and locks it, waiting until ctx is done. The lock file stays in place
 // after Release: removing it would let two holders lock two different files of the same name.
 func Acquire(ctx context.Context, path string) (*Lock, error) {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600) //nolint:gosec // the caller names its own lock file
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("open lock file: %w", err)
 	}
@@ -56,7 +56,7 @@ func wait(ctx context.Context, file *os.File) error {
 
 func try(file *os.File) (bool, error) {
 	for {
-		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) //nolint:gosec // a descriptor fits an int
+		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		switch {
 		case err == nil:
 			return true, nil

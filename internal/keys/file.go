@@ -21,7 +21,7 @@ func readFile(path string) ([]byte, os.FileInfo, error) {
 	if !info.Mode().IsRegular() {
 		return nil, nil, &RefusedError{File: path, Reason: ReasonUnreadable}
 	}
-	file, err := os.Open(path) //nolint:gosec // the folder is the operator's setting
+	file, err := os.Open(path)
 	if err != nil {
 		return nil, nil, &RefusedError{File: path, Reason: ReasonUnreadable, Cause: err}
 	}
@@ -70,7 +70,7 @@ func writeFile(path string, data []byte) error {
 
 // syncDir makes a rename or a removal in dir durable.
 func syncDir(dir string) error {
-	folder, err := os.Open(dir) //nolint:gosec // the folder is the operator's setting
+	folder, err := os.Open(dir)
 	if err != nil {
 		return fmt.Errorf("sync keyset folder: %w", err)
 	}

@@ -61,7 +61,7 @@ func TestAKeysetThatCannotBeUsedIsRefusedAndLeftAsItIs(t *testing.T) {
 func TestAFolderThatOthersMayWriteToIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	require.NoError(t, os.Chmod(dir, 0o777)) //nolint:gosec // the loose mode is the case
+	require.NoError(t, os.Chmod(dir, 0o777))
 	_, err := keys.Open(dir)
 	var refused *keys.RefusedError
 	require.ErrorAs(t, err, &refused)

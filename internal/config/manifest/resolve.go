@@ -1,0 +1,134 @@
+package manifest
+
+import (
+	"errors"
+	"fmt"
+)
+
+// resolve checks the whole and replaces each workspace's engine by an id.
+func (m Manifest) resolve() (Manifest, error) {
+	r := &resolver{byID: map[string]Engine{}, byURL: map[string]string{}, connections: map[connectionKey]place{}}
+	for _, engine := range m.Engines {
+		r.engine(engine)
+	}
+	for i := range m.Workspaces {
+		r.workspace(&m.Workspaces[i])
+	}
+	if err := errors.Join(r.faults...); err != nil {
+		return Manifest{}, err
+	}
+	m.Engines = r.engines
+	return m, nil
+}
+
+type connectionKey struct{ workspace, directory, name string }
+
+type resolver struct {
+	byID        map[string]Engine
+	byURL       map[string]string // normal URL to id
+	connections map[connectionKey]place
+
+	engines []Engine
+	faults  []error
+}
+
+func (r *resolver) fault(at place, format string, args ...any) {
+	r.faults = append(r.faults, fmt.Errorf("%s: %s", at.Where(), fmt.Sprintf(format, args...)))
+}
+
+func (r *resolver) engine(engine Engine) {
+	if engine.URL == "" {
+		r.fault(engine.place, "engine needs a url")
+		return
+	}
+	normal, err := EngineURL(engine.URL)
+	if err != nil {
+		r.fault(engine.place, "engine's url %v", err)
+		return
+	}
+	engine.URL = normal
+	if engine.ID == "" {
+		engine.ID = EngineID(normal)
+	}
+	if first, twice := r.byID[engine.ID]; twice {
+		r.fault(engine.place, "engine %q is given twice, first at %s", engine.ID, first.Where())
+		return
+	}
+	if id, twice := r.byURL[normal]; twice {
+		r.fault(engine.place, "the url of engine %q is that of engine %q at %s: give it once", engine.ID, id, r.byID[id].Where())
+		return
+	}
+	r.add(engine)
+}
+
+func (r *resolver) add(engine Engine) {
+	r.byID[engine.ID] = engine
+	r.byURL[engine.URL] = engine.ID
+	r.engines = append(r.engines, engine)
+}
+
+func (r *resolver) workspace(workspace *Workspace) {
+	for _, need := range []struct{ key, value string }{
+		{"id", workspace.ID},
+		{"directory", workspace.Directory},
+		{"engine", workspace.Engine},
+	} {
+		if need.value == "" {
+			r.fault(workspace.place, "workspace needs %s", need.key)
+		}
+	}
+	if workspace.Engine != "" {
+		workspace.Engine = r.engineOf(*workspace)
+	}
+	for i := range workspace.Connections {
+		r.connection(*workspace, &workspace.Connections[i])
+	}
+}
+
+// engineOf is the id of the engine that a workspace names by id or URL. A URL that no engine of the file has makes one without
+// credentials.
+func (r *resolver) engineOf(workspace Workspace) string {
+	if engine, found := r.byID[workspace.Engine]; found {
+		return engine.ID
+	}
+	normal, err := EngineURL(workspace.Engine)
+	if err != nil {
+		r.fault(workspace.place, "workspace's engine is neither the id of an engine given here nor a URL: add it under engines")
+		return workspace.Engine
+	}
+	if id, found := r.byURL[normal]; found {
+		return id
+	}
+	engine := Engine{ID: EngineID(normal), URL: normal, place: workspace.place}
+	if first, taken := r.byID[engine.ID]; taken {
+		r.fault(workspace.place, "engine %q at %s has another url: give this one under engines with an id of its own", engine.ID, first.Where())
+		return engine.ID
+	}
+	r.add(engine)
+	return engine.ID
+}
+
+func (r *resolver) connection(workspace Workspace, connection *Connection) {
+	if connection.Name == "" {
+		r.fault(connection.place, "connection needs name")
+	}
+	if connection.URL == "" {
+		r.fault(connection.place, "connection needs url")
+	}
+	switch connection.Profile {
+	case "":
+		connection.Profile = ProfileGeneric
+	case ProfileGeneric, ProfileOpenWork:
+	default:
+		r.fault(connection.place, "profile must be %s or %s", ProfileGeneric, ProfileOpenWork)
+	}
+	if connection.TimeoutMillis < 0 || connection.TimeoutMillis > 600_000 {
+		r.fault(connection.place, "timeout is out of range: give 1 to 600000 milliseconds")
+	}
+	key := connectionKey{workspace.ID, workspace.Directory, connection.Name}
+	if first, twice := r.connections[key]; twice {
+		r.fault(connection.place, "connection %q of workspace %q is given twice, first at %s", connection.Name, workspace.ID, first.Where())
+		return
+	}
+	r.connections[key] = connection.place
+}

@@ -1,0 +1,119 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Validate checks all settings. The error joins one error for each fault, naming the setting and its variable.
+func (c *Config) Validate() error {
+	names := map[string]string{}
+	for _, setting := range Settings() {
+		names[setting.Path] = setting.name()
+	}
+	v := &validator{names: names}
+	v.paths(c)
+	v.temporal(c.Temporal)
+	v.inspect(c.Inspect)
+	v.duration("engine.timeout", c.Engine.Timeout, 100*time.Millisecond, 10*time.Minute)
+	v.duration("endpoint.timeout", c.Endpoint.Timeout, time.Millisecond, 10*time.Minute)
+	v.worker(c.Worker)
+	v.codec(c.Codec)
+	v.log(c.Log)
+	return errors.Join(v.faults...)
+}
+
+type validator struct {
+	names map[string]string
+
+	faults []error
+}
+
+func (v *validator) require(holds bool, path, format string, args ...any) {
+	if !holds {
+		v.faults = append(v.faults, fmt.Errorf("%s: %s", v.names[path], fmt.Sprintf(format, args...)))
+	}
+}
+
+func (v *validator) duration(path string, value, low, high time.Duration) {
+	v.require(value >= low && value <= high, path, "%s is out of range: give %s to %s", value, low, high)
+}
+
+func (v *validator) paths(c *Config) {
+	v.require(c.DataDir != "" || (c.Store.Path != "" && c.Keys.Dir != ""), "data_dir",
+		"there is neither XDG_DATA_HOME nor HOME to put it in: name a folder")
+	if c.DataDir != "" {
+		v.require(c.Store.Path != "", "store.path", "name a file")
+		v.require(c.Keys.Dir != "", "keys.dir", "name a folder")
+	}
+}
+
+func (v *validator) temporal(t Temporal) {
+	v.require(t.TaskQueue != "" && len(t.TaskQueue) <= 200 && strings.TrimSpace(t.TaskQueue) == t.TaskQueue, "temporal.task_queue",
+		"give 1 to 200 characters without blanks around them")
+	v.duration("temporal.namespace_retention", t.NamespaceRetention, 24*time.Hour, 10*365*24*time.Hour)
+}
+
+func (v *validator) inspect(i Inspect) {
+	v.duration("inspect.poll_interval", i.PollInterval, time.Second, 24*time.Hour)
+	v.duration("inspect.probe_interval", i.ProbeInterval, time.Second, 24*time.Hour)
+	v.require(i.Jitter >= 0 && i.Jitter <= 0.5, "inspect.jitter", "%v is out of range: give 0 to 0.5", i.Jitter)
+}
+
+func (v *validator) worker(w Worker) {
+	v.duration("worker.stop_timeout", w.StopTimeout, 0, 10*time.Minute)
+	v.require(w.MaxActivities >= 1 && w.MaxActivities <= 100_000, "worker.max_activities",
+		"%d is out of range: give 1 to 100000", w.MaxActivities)
+	v.address("worker.health_listen", w.HealthListen)
+}
+
+func (v *validator) codec(c Codec) {
+	v.address("codec.listen", c.Listen)
+	v.require(c.PathSecret == "" || pathSecretPattern.MatchString(c.PathSecret.Reveal()), "codec.path_secret",
+		"give at least 16 of A-Z a-z 0-9 - _")
+	v.require(c.PathSecret == "" || c.PathSecretFile == "", "codec.path_secret_file", "give the secret or its file, not both")
+	v.require(loopback(c.Listen) || c.PathSecret != "" || c.PathSecretFile != "", "codec.listen",
+		"others can reach this address: set codec.path_secret or codec.path_secret_file, or listen on 127.0.0.1")
+	for i, origin := range c.Origins {
+		v.require(isOrigin(origin), "codec.origins", // not quoted: it may hold a password
+			"entry %d is no exact origin: write scheme, host and port only, such as http://localhost:8233", i+1)
+	}
+}
+
+func (v *validator) log(l Log) {
+	switch l.Level {
+	case "debug", "info", "warn", "error":
+	default:
+		v.require(false, "log.level", "%q is no level: give debug, info, warn or error", l.Level)
+	}
+	v.require(l.Format == FormatText || l.Format == FormatJSON, "log.format", "%q is no format: give text or json", l.Format)
+}
+
+func (v *validator) address(path, address string) {
+	_, port, err := net.SplitHostPort(address)
+	number, convErr := strconv.ParseUint(port, 10, 16)
+	v.require(err == nil && convErr == nil, path, "%q is no address: give host:port, such as 127.0.0.1:%d", address, max(number, 8234))
+}
+
+func loopback(address string) bool {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return true // reported as no address
+	}
+	ip := net.ParseIP(host)
+	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}
+
+// isOrigin compares with the form that browsers send, since the comparison with a request's Origin is exact.
+func isOrigin(text string) bool {
+	parsed, err := url.Parse(text)
+	if err != nil || parsed.Host == "" || (parsed.Scheme != "http" && parsed.Scheme != "https") {
+		return false
+	}
+	return text == parsed.Scheme+"://"+strings.ToLower(parsed.Host) && !strings.Contains(text, "*")
+}
