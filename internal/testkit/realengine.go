@@ -1,0 +1,33 @@
+package testkit
+
+import (
+	"os"
+	"path/filepath"
+	"strconv"
+	"testing"
+)
+
+// RealEngine starts the pinned OpenCode engine with a home of its own, waits until it answers and kills it at the end
+// of the test. env are further variables, such as OPENCODE_SERVER_PASSWORD=….
+func RealEngine(tb testing.TB, env ...string) *Service {
+	tb.Helper()
+	binary := testbedFile(tb, "opencode-linux-x64", "bin", "opencode")
+	home, port := tb.TempDir(), FreePort(tb)
+	environment := []string{
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=" + home,
+		"XDG_DATA_HOME=" + filepath.Join(home, "data"),
+		"XDG_CONFIG_HOME=" + filepath.Join(home, "config"),
+		"XDG_STATE_HOME=" + filepath.Join(home, "state"),
+		"XDG_CACHE_HOME=" + filepath.Join(home, "cache"),
+		// No network: what the engine fetches for itself is not what is tested.
+		"OPENCODE_DISABLE_AUTOUPDATE=1",
+		"OPENCODE_DISABLE_MODELS_FETCH=1",
+	}
+	return startService(tb, Command{
+		Path: binary,
+		Args: []string{"serve", "--hostname", "127.0.0.1", "--port", strconv.Itoa(port)},
+		Dir:  home,
+		Env:  append(environment, env...),
+	}, port, "/global/health")
+}
