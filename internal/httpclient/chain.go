@@ -41,7 +41,7 @@ func Chain(err error) []Link {
 }
 
 func unwrap(err error) error {
-	if many, ok := err.(interface{ Unwrap() []error }); ok { //nolint:errorlint // this very level, not what it wraps
+	if many, ok := err.(interface{ Unwrap() []error }); ok {
 		for _, inner := range many.Unwrap() {
 			if inner != nil {
 				return inner

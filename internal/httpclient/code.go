@@ -12,6 +12,20 @@ import (
 	"time"
 )
 
+// errnoNames holds the numbers that connecting, reading and writing give; the syscall package has texts but no names.
+var errnoNames = map[syscall.Errno]string{
+	syscall.ECONNREFUSED:  "ECONNREFUSED",
+	syscall.ECONNRESET:    "ECONNRESET",
+	syscall.ECONNABORTED:  "ECONNABORTED",
+	syscall.EPIPE:         "EPIPE",
+	syscall.ETIMEDOUT:     "ETIMEDOUT",
+	syscall.EHOSTUNREACH:  "EHOSTUNREACH",
+	syscall.ENETUNREACH:   "ENETUNREACH",
+	syscall.EADDRNOTAVAIL: "EADDRNOTAVAIL",
+	syscall.EMFILE:        "EMFILE",
+	syscall.EACCES:        "EACCES",
+}
+
 // codeOf names the fault as Node.js does: operators know these names, and the system that Holdfast rebuilds shows them.
 func codeOf(err error) string {
 	if code := certificateCode(err); code != "" {
@@ -26,7 +40,7 @@ func codeOf(err error) string {
 	}
 	var number syscall.Errno
 	if errors.As(err, &number) {
-		return errnoCode(number)
+		return errnoNames[number]
 	}
 	var record tls.RecordHeaderError
 	var alert tls.AlertError
@@ -41,33 +55,6 @@ func codeOf(err error) string {
 		return "ABORT_ERR"
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return "ECONNRESET"
-	default:
-		return ""
-	}
-}
-
-func errnoCode(number syscall.Errno) string {
-	switch number {
-	case syscall.ECONNREFUSED:
-		return "ECONNREFUSED"
-	case syscall.ECONNRESET:
-		return "ECONNRESET"
-	case syscall.ECONNABORTED:
-		return "ECONNABORTED"
-	case syscall.EPIPE:
-		return "EPIPE"
-	case syscall.ETIMEDOUT:
-		return "ETIMEDOUT"
-	case syscall.EHOSTUNREACH:
-		return "EHOSTUNREACH"
-	case syscall.ENETUNREACH:
-		return "ENETUNREACH"
-	case syscall.EADDRNOTAVAIL:
-		return "EADDRNOTAVAIL"
-	case syscall.EMFILE:
-		return "EMFILE"
-	case syscall.EACCES:
-		return "EACCES"
 	default:
 		return ""
 	}
