@@ -114,7 +114,7 @@ func readAnswer(resp *http.Response, id jsonrpc.ID) (*jsonrpc.Response, error) {
 }
 
 func mediaType(resp *http.Response) string {
-	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) //nolint:errcheck // an unreadable one is none
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")) // an unreadable one is none
 	return media
 }
 
@@ -158,6 +158,9 @@ func scanAnswer(stream io.Reader, id jsonrpc.ID) (*jsonrpc.Response, error) {
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("read answer: %w", err)
+	}
+	if answer, err := decodeAnswer(data); err == nil && answer.ID == id {
+		return answer, nil
 	}
 	return nil, errNoAnswer
 }

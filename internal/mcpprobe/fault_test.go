@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ func TestCase35UnreachableEndpointIsUncheckedAndTellsTheCause(t *testing.T) {
 	refused.Close()
 	plain := newFake(t)
 	selfSigned := unstarted(t)
-	selfSigned.Config.ErrorLog = discard()
+	selfSigned.Config.ErrorLog = slog.NewLogLogger(slog.DiscardHandler, slog.LevelError)
 	selfSigned.StartTLS()
 	reset := newFake(t).on(methodInit, func(w http.ResponseWriter, _ *http.Request, _ request) {
 		if conn, _, err := http.NewResponseController(w).Hijack(); err == nil {
@@ -48,6 +49,7 @@ func TestCase35UnreachableEndpointIsUncheckedAndTellsTheCause(t *testing.T) {
 			details, err := json.Marshal(got.Failure.Details)
 			require.NoError(t, err)
 			require.Contains(t, string(details), tc.code)
+			require.Contains(t, got.Failure.Details, "causes")
 			require.Equal(t, []string{mcpprobe.StepInitialize}, stepNames(got))
 			require.NotEmpty(t, got.Trace.Steps[0].Error)
 		})
@@ -57,7 +59,7 @@ func TestCase35UnreachableEndpointIsUncheckedAndTellsTheCause(t *testing.T) {
 func TestEndpointThatHangsIsUnreachableWithinItsDeadline(t *testing.T) {
 	t.Parallel()
 	endless := events(func(_ request, n int) (string, bool) {
-		time.Sleep(time.Millisecond)
+		<-time.After(time.Millisecond)
 		return fmt.Sprintf("id: %d\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/progress\",\"params\":{}}\n\n", n), true
 	})
 	for _, tc := range []struct {
@@ -88,7 +90,7 @@ func TestEndpointThatHangsIsUnreachableWithinItsDeadline(t *testing.T) {
 			require.Less(t, time.Since(started), mcpprobe.Bound(target.RequestTimeout))
 			requireFailure(t, got, health.CodeProbeUnreachable, true)
 			require.True(t, got.Unreachable)
-			require.Contains(t, got.Failure.Message, "300ms")
+			require.Contains(t, got.Failure.Details["error"], "300ms")
 			require.Contains(t, got.Trace.Steps[len(got.Trace.Steps)-1].Error, "300ms")
 		})
 	}

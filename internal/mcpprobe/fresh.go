@@ -73,7 +73,7 @@ func (f *fresh) close(keep bool, server *ServerInfo) *Session {
 		}
 	}
 	f.wire.keep.Store(kept != nil)
-	_ = f.session.Close() //nolint:errcheck // best effort: endpoints may refuse DELETE
+	_ = f.session.Close() // best effort: endpoints may refuse DELETE
 	f.wire.keep.Store(false)
 	return kept
 }

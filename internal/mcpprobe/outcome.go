@@ -1,6 +1,7 @@
 package mcpprobe
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -95,7 +96,9 @@ func (p *prober) judgeFailure(s *step, err error) {
 		p.fail(health.ToolsMissing(false, p.result.Expected, p.malformedText(s, err)))
 	}
 	p.result.Missing = append(p.result.Missing, p.target.Expected...)
-	p.result.Failure.RequestID = p.scrub.clean(s.requestID)
+	if s.requestID != "" {
+		p.result.Failure.RequestID = p.scrub.clean(s.requestID)
+	}
 }
 
 func (p *prober) fail(failure health.Failure) { p.result.Failure = &failure }
@@ -105,10 +108,23 @@ func (p *prober) unreachable(s *step) {
 	for i := range chain {
 		chain[i].Message = p.scrub.clean(chain[i].Message)
 	}
-	failure := health.ProbeUnreachable(chain[len(chain)-1].Message, chain)
+	failure := health.ProbeUnreachable(chain[len(chain)-1].Message, jsonForm(chain))
 	p.result.Failure = &failure
 	p.result.Unreachable = true
 	p.result.Checked = false
+}
+
+// jsonForm is the chain as it looks after a round trip through JSON, which is what details hold.
+func jsonForm(chain []httpclient.Link) any {
+	encoded, err := json.Marshal(chain)
+	if err != nil {
+		return nil
+	}
+	var form any
+	if json.Unmarshal(encoded, &form) != nil {
+		return nil
+	}
+	return form
 }
 
 func refusalText(s *step) string {

@@ -1,6 +1,7 @@
 package mcpprobe_test
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"testing"
@@ -79,4 +80,24 @@ func TestPagesWithoutEndAreCutOff(t *testing.T) {
 			require.Less(t, len(f.requests()), 80)
 		})
 	}
+}
+
+func TestAnswerThatTheEndpointMovesToAResumedStreamIsFetched(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	var asked request
+	f.on(methodList, events(func(in request, _ int) (string, bool) {
+		asked = in
+		return "id: 1\nretry: 10\ndata: \n\n", false
+	}))
+	f.on(http.MethodGet, events(func(in request, _ int) (string, bool) {
+		if in.Header.Get("Last-Event-Id") != "1" {
+			return "", false
+		}
+		return fmt.Sprintf("id: 2\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":%s}\n\n",
+			asked.ID, tools("", search, execute)), false
+	}))
+	got := mcpprobe.Probe(t.Context(), f.target())
+	require.Nil(t, got.Failure)
+	require.Equal(t, []string{methodInit, methodNotice, methodList, http.MethodGet, methodDelete}, f.methods())
 }

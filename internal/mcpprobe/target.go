@@ -46,10 +46,10 @@ type Target struct {
 }
 
 // Bound is the longest that [Probe] takes with the given request timeout (0 means [DefaultRequestTimeout]): six times
-// that for all requests, and at most two seconds to end the session.
+// that for all requests, and at most two seconds to end each session: its own and the canary's.
 func Bound(requestTimeout time.Duration) time.Duration {
 	timeout := orDefault(requestTimeout)
-	return overallRequests*timeout + closing(timeout)
+	return overallRequests*timeout + 2*closing(timeout)
 }
 
 // String tells nothing: a target is made of secrets.

@@ -48,10 +48,12 @@ type wire struct {
 
 func newWire(t Target, endpoint *url.URL) *wire {
 	w := &wire{endpoint: endpoint, header: t.header(), timeout: orDefault(t.RequestTimeout)}
+	// The request's context bounds dialling; a transport may go on with it for a later request, and these end that.
+	abandoned := 2 * w.timeout
 	w.base = &http.Transport{
 		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            (&net.Dialer{Timeout: w.timeout}).DialContext,
-		TLSHandshakeTimeout:    w.timeout,
+		DialContext:            (&net.Dialer{Timeout: abandoned}).DialContext,
+		TLSHandshakeTimeout:    abandoned,
 		ForceAttemptHTTP2:      true,
 		MaxResponseHeaderBytes: 64 << 10,
 	}
@@ -88,7 +90,7 @@ func (w *wire) RoundTrip(req *http.Request) (*http.Response, error) {
 		timeout = closing(w.timeout)
 	}
 	ctx, cancel := context.WithTimeoutCause(req.Context(), timeout, &deadlineError{after: timeout})
-	resp, err := w.base.RoundTrip(w.dress(req, ctx))
+	resp, err := w.base.RoundTrip(w.dress(ctx, req))
 	if err != nil {
 		cancel()
 		s.fail(err)
@@ -127,7 +129,7 @@ func (w *wire) refuse(req *http.Request, s *step) error {
 }
 
 // dress adds the configured headers to a copy of the request.
-func (w *wire) dress(req *http.Request, ctx context.Context) *http.Request {
+func (w *wire) dress(ctx context.Context, req *http.Request) *http.Request {
 	req = req.Clone(ctx)
 	for name, values := range w.header {
 		req.Header[name] = values
@@ -218,7 +220,7 @@ func requestID(req *http.Request) (jsonrpc.ID, bool) {
 
 // readRefusal reads a refusal's text, and leaves the SDK none of it: the status is all that counts.
 func readRefusal(resp *http.Response) string {
-	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusalBytes)) //nolint:errcheck // the status is known already
+	text, _ := io.ReadAll(io.LimitReader(resp.Body, maxRefusalBytes)) // what could be read is enough
 	_ = resp.Body.Close()
 	resp.Body = http.NoBody
 	return string(text)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"log"
 	"log/slog"
 	"net/http"
 	"strings"
@@ -15,8 +14,6 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/domain/health"
 	"github.com/holdfast-mcp/holdfast/internal/mcpprobe"
 )
-
-func discard() *log.Logger { return log.New(io.Discard, "", 0) }
 
 func TestEveryRequestCarriesTheConfiguredHeadersAndNoOthersOfOurs(t *testing.T) {
 	t.Parallel()
