@@ -154,7 +154,7 @@ func TestLineEndingsAndSplitDataDoNotMatter(t *testing.T) {
 func TestSilentStreamIsGivenUp(t *testing.T) {
 	t.Parallel()
 	client := clientFor(t, startEngine(t, stream(true, connected)))
-	events, err := engineapi.EventsWithSilence(t.Context(), client, 50*time.Millisecond)
+	events, err := engineapi.EventsWithSilence(t.Context(), client, time.Second)
 	require.NoError(t, err)
 	t.Cleanup(events.Close)
 	_, err = next(t, events)
@@ -200,7 +200,7 @@ func TestOnlyAnEnginesStreamIsAccepted(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			e := startEngine(t, tc.handler)
-			client := newClient(t, engineapi.Options{BaseURL: e.URL, Timeout: 150 * time.Millisecond})
+			client := newClient(t, engineapi.Options{BaseURL: e.URL, Timeout: time.Second})
 			_, err := client.Events(t.Context())
 			require.Equal(t, tc.kind, httpclient.KindOf(err), "%v", err)
 			require.Equal(t, "text/event-stream", e.last(t).Accept)

@@ -52,8 +52,10 @@ func Busy(sessions map[string]SessionState) bool {
 	return false
 }
 
-// ConfiguredServers reads the MCP servers that the engine's own configuration defines for the directory (GET /config).
-// Servers registered at run time are not among them. The values hold secrets.
+// ConfiguredServers reads the MCP servers that the engine's own configuration files define for the directory or a parent
+// of it (GET /config), switched off ones included. A server registered at run time is never among them, and one registered
+// over a configured name leaves the configured value as it was. It boots the directory's instance when there is none.
+// The values hold secrets.
 func (c *Client) ConfiguredServers(ctx context.Context, directory string) (map[string]json.RawMessage, error) {
 	var out struct {
 		MCP map[string]json.RawMessage `json:"mcp"`

@@ -193,7 +193,7 @@ func TestRegistrationSendsNameAndConfigAndWaitsAsLongAsTold(t *testing.T) {
 	e := startEngine(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
 	client := newClient(t, engineapi.Options{BaseURL: e.URL, Timeout: time.Hour})
 
-	_, err := client.Register(t.Context(), directory, "cloud", map[string]any{"type": "remote", "timeout": 1500}, 100*time.Millisecond)
+	_, err := client.Register(t.Context(), directory, "cloud", map[string]any{"type": "remote", "timeout": 1500}, time.Second)
 
 	require.Equal(t, httpclient.KindTimeout, httpclient.KindOf(err))
 	require.Equal(t, map[string]any{
