@@ -41,6 +41,10 @@ func (e *Endpoint) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusForbidden, map[string]string{"error": "origin not allowed"})
 		return
 	}
+	if r.URL.Path != "/mcp" { // the engine looks for OAuth metadata: unknown to us, whatever the token
+		http.NotFound(w, r)
+		return
+	}
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
 	if err != nil {
 		writeRPCError(w, http.StatusRequestEntityTooLarge, nil, rpcError{-32600, "Request too large"})
@@ -55,10 +59,6 @@ func (e *Endpoint) serveHTTP(w http.ResponseWriter, r *http.Request) {
 	if script.Token != "" && r.Header.Get("Authorization") != "Bearer "+script.Token {
 		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
 		writeJSON(w, http.StatusUnauthorized, map[string]string{"error": "unauthorized"})
-		return
-	}
-	if r.URL.Path != "/mcp" {
-		http.NotFound(w, r)
 		return
 	}
 	switch r.Method {

@@ -64,7 +64,7 @@ type run struct {
 type Registration struct {
 	Directory string
 	Name      string
-	Config    map[string]any // as sent, the headers with their secrets included
+	Config    map[string]any // as sent, headers with their secrets included; numbers are json.Number
 	At        time.Time
 }
 

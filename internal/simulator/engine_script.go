@@ -1,8 +1,10 @@
 package simulator
 
 import (
+	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -72,6 +74,9 @@ func (e *Engine) SetHungBoot(d time.Duration) {
 // next boot of the instance. A nil config removes it.
 func (e *Engine) Configure(directory, name string, config map[string]any) {
 	directory = e.resolve(directory)
+	if config != nil {
+		config = asJSON(config)
+	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	servers := maps.Clone(e.configured[directory])
@@ -83,6 +88,17 @@ func (e *Engine) Configure(directory, name string, config map[string]any) {
 		servers[name] = config
 	}
 	e.configured[directory] = servers // a fresh map: readers hold the old one
+}
+
+// asJSON is the config as a file would give it: numbers of one kind, nothing shared with the caller.
+func asJSON(config map[string]any) map[string]any {
+	decoder := json.NewDecoder(strings.NewReader(compact(config)))
+	decoder.UseNumber()
+	var decoded map[string]any
+	if decoder.Decode(&decoded) != nil {
+		return map[string]any{}
+	}
+	return decoded
 }
 
 func (e *Engine) configuration(directory string) map[string]map[string]any {
