@@ -20,6 +20,7 @@ import (
 func (p *prober) resume(ctx context.Context, canary *Session) ([]string, error) {
 	return list(ctx, func(ctx context.Context, cursor string) (*mcp.ListToolsResult, error) {
 		ctx, s := p.begin(ctx, StepToolsList)
+		s.further = cursor != ""
 		page, err := p.canaryPage(ctx, canary, cursor)
 		s.end(ctx, err)
 		return page, err

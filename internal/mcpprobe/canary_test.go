@@ -112,6 +112,7 @@ func TestCanaryThatIsAlwaysAServersFaultIsForgotten(t *testing.T) {
 	got := mcpprobe.Probe(t.Context(), f.target(canary))
 	require.Nil(t, got.Failure)
 	require.Equal(t, 500, got.Forgotten)
+	require.Equal(t, []int{500, 200, 202, 200, 500}, stepStatuses(got))
 	require.Equal(t, "session-of-fake-1", got.Session.ID)
 }
 

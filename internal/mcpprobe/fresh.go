@@ -91,6 +91,9 @@ func (p *prober) watch(next mcp.MethodHandler) mcp.MethodHandler {
 			return next(ctx, method, req)
 		}
 		ctx, s := p.begin(ctx, name)
+		if params, isList := req.GetParams().(*mcp.ListToolsParams); isList {
+			s.further = params.Cursor != ""
+		}
 		result, err := next(ctx, method, req)
 		if page, isPage := result.(*mcp.ListToolsResult); isPage && err == nil && page.Tools == nil {
 			err = errNoTools

@@ -147,12 +147,12 @@ func (p *prober) finish() Result {
 // trace shows the steps; the pages of one list are one step.
 func (p *prober) trace() []Step {
 	shown := []Step{}
-	for i, s := range p.steps {
+	for _, s := range p.steps {
 		next := Step{
 			Step: s.name, OK: s.good(), HTTPStatus: s.status,
 			LatencyMillis: s.latency.Milliseconds(), Error: p.stepError(s),
 		}
-		if i > 0 && s.name == StepToolsList && p.steps[i-1].name == s.name && p.steps[i-1].good() {
+		if s.further {
 			next.LatencyMillis += shown[len(shown)-1].LatencyMillis
 			shown[len(shown)-1] = next
 			continue

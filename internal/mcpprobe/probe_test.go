@@ -212,13 +212,13 @@ func TestAnswersThatAreNoMCPAreNotRetryable(t *testing.T) {
 func TestNoExpectationMeansAtLeastOneTool(t *testing.T) {
 	t.Parallel()
 	f := newFake(t).on(methodList, result(tools("", "one", "two")))
-	any := func(t *mcpprobe.Target) { t.Expected = nil }
-	got := mcpprobe.Probe(t.Context(), f.target(any))
+	anyTool := func(t *mcpprobe.Target) { t.Expected = nil }
+	got := mcpprobe.Probe(t.Context(), f.target(anyTool))
 	require.Nil(t, got.Failure)
 	require.Equal(t, []string{"one", "two"}, got.Present)
 
 	f.on(methodList, result(`{"tools":[]}`))
-	got = mcpprobe.Probe(t.Context(), f.target(any))
+	got = mcpprobe.Probe(t.Context(), f.target(anyTool))
 	requireFailure(t, got, health.CodeToolsMissing, false)
 	require.NotNil(t, got.Missing)
 }

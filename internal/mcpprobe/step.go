@@ -23,6 +23,7 @@ type step struct {
 	started time.Time
 	stop    context.CancelCauseFunc
 	release context.CancelFunc
+	further bool // a further page of the list that the step before asked for
 
 	mu        sync.Mutex
 	sent      bool

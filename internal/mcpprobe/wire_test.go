@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -173,4 +174,38 @@ func TestConfiguredHeaderThatIsNotHTTPIsNotSent(t *testing.T) {
 	requireFailure(t, got, health.CodeToolsMissing, false)
 	require.NotContains(t, got.Failure.Message, bearer)
 	require.Empty(t, f.requests())
+}
+
+func TestSessionIsEndedAfterAListThatHung(t *testing.T) {
+	t.Parallel()
+	f := newFake(t).on(methodList, silent)
+	got := mcpprobe.Probe(t.Context(), f.target(within(500*time.Millisecond), func(t *mcpprobe.Target) { t.KeepSession = true }))
+	require.True(t, got.Unreachable)
+	require.Nil(t, got.Session)
+	require.Equal(t, []string{methodInit, methodNotice, methodList, methodDelete}, f.methods())
+}
+
+func TestGoodbyeThatHangsDoesNotHoldTheProbe(t *testing.T) {
+	t.Parallel()
+	f := newFake(t).on(methodDelete, silent)
+	for name, tc := range sessions {
+		target := f.target(within(time.Minute), tc, func(t *mcpprobe.Target) { t.KeepSession = false })
+		started := time.Now()
+		got := mcpprobe.Probe(t.Context(), target)
+		require.Nil(t, got.Failure, name)
+		require.Less(t, time.Since(started), 20*time.Second, name)
+	}
+}
+
+func TestForeignTextsAreShortenedAtARune(t *testing.T) {
+	t.Parallel()
+	f := newFake(t).on(methodList, result(tools("", strings.Repeat("é", 150), "line\nbreak")))
+	got := mcpprobe.Probe(t.Context(), f.target(func(t *mcpprobe.Target) { t.Expected = nil }))
+	require.Equal(t, []string{strings.Repeat("é", 100) + "…", "line break"}, got.Present)
+}
+
+func TestBoundCoversAllRequestsAndGoodbyes(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, 34*time.Second, mcpprobe.Bound(0))
+	require.Equal(t, 8*time.Second, mcpprobe.Bound(time.Second))
 }
