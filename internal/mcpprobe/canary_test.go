@@ -191,3 +191,18 @@ func TestEndpointWithoutSessionsGivesNoCanary(t *testing.T) {
 	require.Equal(t, "2025-03-26", got.Trace.ProtocolVersion)
 	require.NotContains(t, f.methods(), methodDelete)
 }
+
+func TestCanaryIsKeptWhenItCannotBeAskedAgain(t *testing.T) {
+	t.Parallel()
+	f := newFake(t)
+	answers := []func(http.ResponseWriter, *http.Request, request){status(502, ""), status(429, "")}
+	f.on(methodList, forgetting(func(w http.ResponseWriter, r *http.Request, in request) {
+		answers[0](w, r, in)
+		answers = answers[1:]
+	}))
+	got := mcpprobe.Probe(t.Context(), f.target(canary))
+	require.Nil(t, got.Failure)
+	require.Zero(t, got.Forgotten)
+	require.Equal(t, "session-of-earlier", got.Session.ID)
+	require.Contains(t, f.methods(), methodDelete)
+}

@@ -78,8 +78,7 @@ func (p *prober) useCanary(ctx context.Context, canary *Session) {
 	asked := p.last()
 	verdict := judge(asked, err)
 	if verdict == canaryKnown || verdict == canaryUnasked {
-		p.settle(canary, names, err)
-		p.keepOrDismiss(ctx, canary)
+		p.settle(ctx, canary, names, err)
 		return
 	}
 	f := p.open(ctx)
@@ -88,43 +87,46 @@ func (p *prober) useCanary(ctx context.Context, canary *Session) {
 		return
 	}
 	if verdict == canarySuspect {
-		if again, err := p.resume(ctx, canary); err == nil {
+		again, err := p.resume(ctx, canary)
+		asked = p.last()
+		switch judge(asked, err) {
+		case canaryKnown:
 			f.close(false, nil)
-			p.settle(canary, again, nil)
-			p.keepOrDismiss(ctx, canary)
+			p.settle(ctx, canary, again, nil)
 			return
+		case canaryUnasked:
+			p.conclude(f, canary)
+			return
+		case canaryRefused, canarySuspect:
 		}
 	}
 	p.result.Forgotten = asked.status
 	p.conclude(f, nil)
 }
 
-// conclude takes the outcome of a new session and closes it. In case of failure the session is of no use, and the
-// canary, if given, is kept instead.
+// conclude takes the outcome of a new session and closes it. A canary is given when its fate is still unknown, and is
+// then kept instead.
 func (p *prober) conclude(f *fresh, canary *Session) {
 	p.judgeTools(f.names, f.err)
-	p.result.Session = f.close(p.target.KeepSession && f.err == nil, p.result.Trace.Server)
-	if f.err != nil {
+	keep := p.target.KeepSession && f.err == nil && canary == nil
+	p.result.Session = f.close(keep, p.result.Trace.Server)
+	if canary != nil {
 		p.result.Session = canary
 	}
 }
 
-// settle takes the outcome of the canary's session.
-func (p *prober) settle(canary *Session, names []string, err error) {
+// settle takes the outcome of the canary's session, and ends it if it lives and is not to be kept.
+func (p *prober) settle(ctx context.Context, canary *Session, names []string, err error) {
 	p.result.Session = canary
 	p.result.Trace.ProtocolVersion = canary.ProtocolVersion
 	if canary.ServerName != "" || canary.ServerVersion != "" {
 		p.result.Trace.Server = &ServerInfo{Name: canary.ServerName, Version: canary.ServerVersion}
 	}
 	p.judgeTools(names, err)
-}
-
-func (p *prober) keepOrDismiss(ctx context.Context, canary *Session) {
-	if p.target.KeepSession {
-		return
+	if err == nil && !p.target.KeepSession {
+		p.result.Session = nil
+		p.dismiss(ctx, canary)
 	}
-	p.result.Session = nil
-	p.dismiss(ctx, canary)
 }
 
 // unusable is the result for a target to which nothing can be sent.
