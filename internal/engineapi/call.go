@@ -8,7 +8,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/httpclient"
 )
 
-// read is a request that only reads, so it may be sent twice.
+// read is a request that only reads, so it may be sent again.
 func (c *Client) read(op, directory string, path ...string) httpclient.Request {
 	return httpclient.Request{
 		Op:         op,

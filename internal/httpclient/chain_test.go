@@ -18,8 +18,10 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 
@@ -179,4 +181,12 @@ func TestCodesFollowNodeNames(t *testing.T) {
 			require.Equal(t, code, httpclient.Chain(err)[0].Code)
 		})
 	}
+}
+
+func TestLongTextsAreCutBetweenCharacters(t *testing.T) {
+	t.Parallel()
+	message := httpclient.Chain(errors.New(strings.Repeat("ü", 1000)))[0].Message
+	require.True(t, utf8.ValidString(message))
+	require.Less(t, len(message), 600)
+	require.True(t, strings.HasSuffix(message, "…"))
 }

@@ -171,7 +171,7 @@ func TestCallersDeadlineIsATimeout(t *testing.T) {
 	_, err := client.Do(ctx, httpclient.Request{Op: "do it", URL: server.URL, Repeatable: true})
 
 	require.Equal(t, httpclient.KindTimeout, httpclient.KindOf(err))
-	require.Equal(t, int64(2), server.requests.Load(), "half of the caller's time is left for a second try")
+	require.Equal(t, int64(3), server.requests.Load(), "half of the time that is left is kept for a further try")
 }
 
 func TestProtocolErrorsDoNotQuoteTheServer(t *testing.T) {

@@ -26,9 +26,10 @@ type Request struct {
 	Body []byte
 	// Timeout replaces the client's timeout for this call when it is above 0.
 	Timeout time.Duration
-	// Repeatable allows a second try. The first may use a kept connection and has [FirstAttempt] (at most half
-	// of the call's time); where it breaks or stays unanswered, one more follows at once on a new connection with
-	// the time that is left. A refused connection, a failed lookup or handshake and any answer are final.
+	// Repeatable allows up to three tries within the call's time. The first may use a kept connection, each other one
+	// is made on a new connection at once. A try that stays unanswered is given up after [ShortAttempt] (at most half
+	// of the time that is left), the last one when the time is over; a connection that breaks is made good once. A
+	// refused connection, a failed lookup or handshake and any answer are final.
 	// Requests that are not repeatable are sent once, always on a new connection, so that a kept one to
 	// a server that has gone cannot swallow them.
 	Repeatable bool
@@ -50,11 +51,25 @@ func (c *Client) Do(ctx context.Context, r Request) (*Response, error) {
 	if !r.Repeatable {
 		return c.attempt(ctx, c.fresh, r)
 	}
-	resp, err := c.firstAttempt(ctx, r)
-	if err == nil || ctx.Err() != nil || !mayPass(err) {
-		return resp, err
+	return c.repeat(ctx, r)
+}
+
+func (c *Client) repeat(ctx context.Context, r Request) (*Response, error) {
+	via, broken := c.kept, false
+	for range maxTries - 1 {
+		resp, err := c.shortAttempt(ctx, via, r)
+		if err == nil || ctx.Err() != nil || !mayPass(err) {
+			return resp, err
+		}
+		if KindOf(err) == KindUnreachable {
+			if broken {
+				return nil, err
+			}
+			broken = true
+		}
+		via = c.fresh
 	}
-	return c.attempt(ctx, c.fresh, r)
+	return c.attempt(ctx, via, r)
 }
 
 func (c *Client) timeoutOf(r Request) time.Duration {
@@ -64,14 +79,14 @@ func (c *Client) timeoutOf(r Request) time.Duration {
 	return c.timeout
 }
 
-func (c *Client) firstAttempt(ctx context.Context, r Request) (*Response, error) {
-	limit := FirstAttempt
+func (c *Client) shortAttempt(ctx context.Context, via *http.Client, r Request) (*Response, error) {
+	limit := ShortAttempt
 	if deadline, ok := ctx.Deadline(); ok {
 		limit = min(limit, time.Until(deadline)/2)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	return c.attempt(ctx, c.kept, r)
+	return c.attempt(ctx, via, r)
 }
 
 func (c *Client) attempt(ctx context.Context, via *http.Client, r Request) (*Response, error) {

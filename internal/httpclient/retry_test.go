@@ -41,7 +41,24 @@ func TestRepeatableRequestIsSentAgainOnANewConnection(t *testing.T) {
 	}
 }
 
-func TestRepeatableRequestIsSentAtMostTwice(t *testing.T) {
+func TestBootingServerIsTriedAThirdTime(t *testing.T) {
+	t.Parallel()
+	server := serve(t, func(c net.Conn, n int64) bool {
+		if n < 3 {
+			return hang(c)
+		}
+		return send(c, okAnswer)
+	})
+	client := newClient(t, httpclient.Options{})
+
+	resp, err := client.Do(t.Context(), httpclient.Request{Op: "do it", URL: server.URL, Repeatable: true})
+
+	require.NoError(t, err)
+	require.Equal(t, "true", string(resp.Body))
+	require.Equal(t, int64(3), server.connections.Load())
+}
+
+func TestConnectionThatBreaksIsMadeGoodOnce(t *testing.T) {
 	t.Parallel()
 	server := serve(t, func(net.Conn, int64) bool { return false })
 	client := newClient(t, httpclient.Options{})
