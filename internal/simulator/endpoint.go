@@ -55,7 +55,7 @@ func NewEndpoint(options EndpointOptions) (*Endpoint, error) {
 func (e *Endpoint) URL() string { return "http://" + e.server.address() + "/mcp" }
 
 // Stop makes the port refuse connections; sessions are remembered, as in a network outage.
-func (e *Endpoint) Stop() { e.server.stop() }
+func (e *Endpoint) Stop() { e.server.stop(func() {}) }
 
 // Start serves again on the same port.
 func (e *Endpoint) Start() error {
@@ -73,4 +73,4 @@ func (e *Endpoint) Restart() error {
 }
 
 // Close ends the endpoint. Closing twice is harmless.
-func (e *Endpoint) Close() { e.server.stop() }
+func (e *Endpoint) Close() { e.server.stop(func() {}) }

@@ -122,8 +122,7 @@ func (e *Engine) killLocked() {
 	}
 	e.running = false
 	run := e.current()
-	run.kill()
-	e.server.stop()
+	e.server.stop(run.kill)
 	run.transport.CloseIdleConnections()
 }
 
@@ -170,8 +169,8 @@ func (e *Engine) resolve(directory string) string {
 	if !filepath.IsAbs(directory) {
 		directory = filepath.Join(e.options.WorkDir, directory)
 	}
-	if real, err := filepath.EvalSymlinks(directory); err == nil {
-		return real
+	if target, err := filepath.EvalSymlinks(directory); err == nil {
+		return target
 	}
 	return filepath.Clean(directory)
 }

@@ -97,15 +97,17 @@ func (s *server) start(life context.Context) error {
 	return nil
 }
 
-// stop closes the port and every connection at once, as a killed process does, and waits for the handlers.
-func (s *server) stop() {
+// stop closes the port and every connection at once, as a killed process does, then ends the handlers and waits for
+// them; alsoEnd ends what they wait for beside their request. In this order no handler gets to say a last word.
+func (s *server) stop(alsoEnd func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.http == nil {
 		return
 	}
-	s.cancel()
 	_ = s.http.Close() // the connections are gone either way
+	s.cancel()
+	alsoEnd()
 	<-s.served
 	s.active.drain()
 	s.http = nil

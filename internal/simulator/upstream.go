@@ -223,7 +223,7 @@ func (u *upstream) send(ctx context.Context, httpMethod string, message any) (*h
 		return nil, fmt.Errorf("build request: %w", err)
 	}
 	u.dress(request)
-	response, err := u.http.Do(request) //nolint:gosec // dialling where it is told to is what an engine does
+	response, err := u.http.Do(request)
 	if err != nil {
 		return nil, err
 	}

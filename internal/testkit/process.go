@@ -34,7 +34,7 @@ type Process struct {
 // Start runs a command. It fails the test when the command cannot be started.
 func Start(tb testing.TB, c Command) *Process {
 	tb.Helper()
-	command := exec.CommandContext(context.WithoutCancel(tb.Context()), c.Path, c.Args...) //nolint:gosec // the test's own choice
+	command := exec.CommandContext(context.WithoutCancel(tb.Context()), c.Path, c.Args...)
 	command.Dir, command.Env = c.Dir, c.Env
 	command.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
 	p := &Process{command: command, output: &output{}, ended: make(chan struct{})}

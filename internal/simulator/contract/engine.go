@@ -99,7 +99,7 @@ func checkPassword(t *testing.T, s *site) {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.url("/mcp", s.directory), nil)
 		require.NoError(t, err)
 		r.SetBasicAuth("opencode", password)
-		response, err := http.DefaultClient.Do(r) //nolint:gosec // the engine under test
+		response, err := plain.Do(r)
 		require.NoError(t, err)
 		require.NoError(t, response.Body.Close())
 		require.Equal(t, want, response.StatusCode, password)

@@ -30,7 +30,7 @@ func (s *site) listen(t *testing.T, path string) listener {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(cancel)
-	response, err := request(ctx, http.MethodGet, s.url(path, s.directory), nil)
+	response, err := request(ctx, http.MethodGet, s.url(path, s.directory), nil) //nolint:bodyclose // the reader below does
 	require.NoError(t, err)
 	require.Equal(t, http.StatusOK, response.StatusCode)
 	require.Contains(t, response.Header.Get("Content-Type"), "text/event-stream")

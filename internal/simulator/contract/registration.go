@@ -143,7 +143,8 @@ func checkHangingBody(t *testing.T, s *site) {
 func checkToolListFaults(t *testing.T, s *site) {
 	up := endpoint(t, simulator.EndpointOptions{})
 	for _, fault := range []simulator.Fault{
-		{Hang: simulator.HangHeaders}, simulator.AnswerStatus(http.StatusInternalServerError),
+		{Hang: simulator.HangHeaders},
+		simulator.AnswerStatus(http.StatusInternalServerError),
 		simulator.AnswerStatus(http.StatusUnauthorized),
 	} {
 		up.ClearFaults()

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -53,7 +54,7 @@ func Run(t *testing.T, start Start) {
 		s := newSuite(t, start, "")
 		// In sequence, for each case ends every instance of the engine.
 		for _, each := range engineCases() {
-			t.Run(each.claim, func(t *testing.T) { //nolint:paralleltest // see above
+			t.Run(each.claim, func(t *testing.T) {
 				each.check(t, s.site(t))
 			})
 		}
@@ -68,6 +69,7 @@ func Run(t *testing.T, start Start) {
 type suite struct {
 	engine Engine
 	root   string
+	sites  atomic.Int64
 }
 
 func newSuite(t *testing.T, start Start, password string) *suite {
@@ -91,8 +93,8 @@ func (s *suite) site(t *testing.T) *site {
 		}
 		return '-'
 	}, filepath.Base(t.Name()))
-	directory, err := os.MkdirTemp(s.root, name)
-	require.NoError(t, err)
+	directory := filepath.Join(s.root, fmt.Sprintf("%s-%d", name, s.sites.Add(1)))
+	require.NoError(t, os.Mkdir(directory, 0o750))
 	return &site{engine: s.engine, directory: directory}
 }
 
