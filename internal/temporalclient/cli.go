@@ -142,7 +142,7 @@ func (o CLIOptions) versionDir() (string, error) {
 func checkCLI(ctx context.Context, path, source string) (CLI, error) {
 	ctx, cancel := context.WithTimeout(ctx, versionTimeout)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, path, "--version") //nolint:gosec // the path is the operator's choice or ours
+	cmd := exec.CommandContext(ctx, path, "--version")
 	cmd.Env = childEnv(os.Environ())
 	cmd.WaitDelay = time.Second
 	output, err := cmd.Output()

@@ -38,7 +38,7 @@ func (m machine) cached() string {
 func script(t *testing.T, path, content string) string {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
-	require.NoError(t, os.WriteFile(path, []byte(content), 0o700)) //nolint:gosec // a program
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o700))
 	return path
 }
 
@@ -104,7 +104,7 @@ func TestFindCLIKeepsSecretsAndSettingsFromTheCLI(t *testing.T) {
 	_, err := temporalclient.FindCLI(t.Context(), m.options(nil))
 
 	require.NoError(t, err)
-	environ, err := os.ReadFile(seen) //nolint:gosec // a path of this test
+	environ, err := os.ReadFile(seen)
 	require.NoError(t, err)
 	require.NotContains(t, string(environ), "canary")
 	require.Contains(t, string(environ), "PATH=")
@@ -132,7 +132,7 @@ func TestFindCLIBuildsThePinnedVersionOnce(t *testing.T) {
 	}
 
 	require.NoError(t, group.Wait())
-	called, err := os.ReadFile(calls) //nolint:gosec // a path of this test
+	called, err := os.ReadFile(calls)
 	require.NoError(t, err)
 	require.Equal(t, "install github.com/temporalio/cli/cmd/temporal@v1.5.1\n", string(called))
 	var told strings.Builder

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/holdfast-mcp/holdfast/internal/filelock"
 )
 
 const (
@@ -35,11 +37,11 @@ func buildCLI(ctx context.Context, o CLIOptions) (string, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, buildTimeout)
 	defer cancel()
-	unlock, err := lockFile(ctx, filepath.Join(dir, ".lock"))
+	lock, err := filelock.Acquire(ctx, filepath.Join(dir, ".lock"))
 	if err != nil {
 		return "", fmt.Errorf("wait for another build of the temporal cli: %w", err)
 	}
-	defer unlock()
+	defer func() { _ = lock.Release() }()
 
 	target := filepath.Join(dir, "temporal")
 	if _, err := os.Stat(target); err == nil {
@@ -70,9 +72,9 @@ func runBuild(ctx context.Context, o CLIOptions, gobin string) error {
 		progress = io.Discard
 	}
 	output := newTail(buildTail)
-	cmd := exec.CommandContext(ctx, goCommand, "install", cliModule+"@"+CLIVersion) //nolint:gosec // constants, and the operator's go
-	// GOFLAGS of the caller may hold -mod=vendor or a race build; both would fail or slow this down.
-	cmd.Env = append(childEnv(os.Environ()), "GOBIN="+gobin, "GOFLAGS=", "CGO_ENABLED=0")
+	cmd := exec.CommandContext(ctx, goCommand, "install", cliModule+"@"+CLIVersion)
+	// Flags and workspaces of the caller, such as -mod=vendor, are not meant for this build.
+	cmd.Env = append(childEnv(os.Environ()), "GOBIN="+gobin, "GOFLAGS=", "GOWORK=off", "CGO_ENABLED=0")
 	cmd.Stdout, cmd.Stderr = output, output
 	cmd.WaitDelay = time.Second
 	ownGroup(cmd)

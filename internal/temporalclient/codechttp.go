@@ -22,7 +22,9 @@ const (
 	// MaxCodecBody is the largest request that the codec endpoint reads, in bytes.
 	MaxCodecBody = 8 << 20
 
+	// codecSecretBytes is the length of a secret of ours, minCodecSecret that of one that an operator chose, in characters.
 	codecSecretBytes = 32
+	minCodecSecret   = 16
 	corsMethods      = "POST, OPTIONS"
 	corsHeaders      = "Authorization, Content-Type, X-Namespace"
 	corsMaxAge       = "600"
@@ -66,8 +68,8 @@ func CodecHandler(o CodecOptions) (http.Handler, error) {
 	if o.PathSecret == "" && o.BearerToken == "" {
 		return nil, errors.New("serve codec: neither path secret nor bearer token given; anyone could read every payload")
 	}
-	if o.PathSecret != "" && len(o.PathSecret) < codecSecretBytes {
-		return nil, fmt.Errorf("serve codec: path secret is shorter than %d characters", codecSecretBytes)
+	if o.PathSecret != "" && len(o.PathSecret) < minCodecSecret {
+		return nil, fmt.Errorf("serve codec: path secret is shorter than %d characters", minCodecSecret)
 	}
 	for _, origin := range o.Origins {
 		if err := checkOrigin(origin); err != nil {

@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/holdfast-mcp/holdfast/internal/filelock"
 )
 
 const (
@@ -21,6 +23,8 @@ const (
 	// DefaultReadyTimeout bounds the start of a development server.
 	DefaultReadyTimeout = 60 * time.Second
 	readyPause          = 50 * time.Millisecond
+	// dataLockTimeout lets a predecessor that is just ending go, and tells early of one that stays.
+	dataLockTimeout = time.Second
 	// freePortStarts is how often a start on ports of our choice is tried: between choosing a free port and the server taking
 	// it another process may be faster.
 	freePortStarts = 3
@@ -94,7 +98,7 @@ func (e *ExitError) Unwrap() error { return e.Cause }
 func StartDevServer(ctx context.Context, o DevServerOptions) (*DevServer, error) {
 	ctx, cancel := context.WithTimeout(ctx, o.readyTimeout())
 	defer cancel()
-	unlock, err := o.lockData()
+	unlock, err := o.lockData(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -153,18 +157,23 @@ func takePort(ctx context.Context, port int, purpose string) (int, error) {
 }
 
 // lockData makes the directory of the data file and keeps two servers from working on it.
-func (o DevServerOptions) lockData() (unlock func(), err error) {
+func (o DevServerOptions) lockData(ctx context.Context) (unlock func(), err error) {
 	if o.DataFile == "" {
 		return func() {}, nil
 	}
 	if err := os.MkdirAll(filepath.Dir(o.DataFile), 0o700); err != nil {
 		return nil, fmt.Errorf("make data directory: %w", err)
 	}
-	unlock, err = tryLockFile(o.DataFile + ".lock")
-	if errors.Is(err, errLocked) {
+	ctx, cancel := context.WithTimeout(ctx, dataLockTimeout)
+	defer cancel()
+	lock, err := filelock.Acquire(ctx, o.DataFile+".lock")
+	if errors.Is(err, context.DeadlineExceeded) {
 		return nil, &DataFileBusyError{Path: o.DataFile}
 	}
-	return unlock, err
+	if err != nil {
+		return nil, fmt.Errorf("start temporal dev server: %w", err)
+	}
+	return func() { _ = lock.Release() }, nil
 }
 
 // awaitReady waits until the server answers and prepares the namespace.

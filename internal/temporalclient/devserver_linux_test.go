@@ -18,7 +18,7 @@ func TestDevServerDiesWithAKilledParent(t *testing.T) {
 	_ = sharedServer(t) // the CLI is found or built before the clock runs
 	self, err := os.Executable()
 	require.NoError(t, err)
-	parent := exec.CommandContext(t.Context(), self) //nolint:gosec // this test binary
+	parent := exec.CommandContext(t.Context(), self)
 	parent.Env = append(os.Environ(), helperEnv+"=1")
 	output, err := parent.StdoutPipe()
 	require.NoError(t, err)

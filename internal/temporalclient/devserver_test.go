@@ -43,9 +43,9 @@ func TestDevServerKeepsItsDataOverARestart(t *testing.T) {
 	second, err := startServer(t.Context(), options)
 	require.NoError(t, err)
 	defer func() { require.NoError(t, second.Stop(t.Context())) }()
-	described, err := dialServer(t, second).DescribeWorkflowExecution(t.Context(), "survivor", "")
+	described, err := dialServer(t, second).DescribeWorkflow(t.Context(), "survivor", "")
 	require.NoError(t, err)
-	require.Equal(t, "survivor", described.GetWorkflowExecutionInfo().GetExecution().GetWorkflowId())
+	require.Equal(t, "survivor", described.WorkflowExecution.ID)
 }
 
 func TestDevServerNamesATakenPort(t *testing.T) {
@@ -108,7 +108,7 @@ func TestDevServerThatHangsIsKilledWithinItsBounds(t *testing.T) {
 	})
 
 	require.ErrorContains(t, err, "wait for temporal dev server")
-	written, err := os.ReadFile(pidFile) //nolint:gosec // a path of this test
+	written, err := os.ReadFile(pidFile)
 	require.NoError(t, err)
 	pid, err := strconv.Atoi(strings.TrimSpace(string(written)))
 	require.NoError(t, err)

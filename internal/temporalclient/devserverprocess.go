@@ -54,7 +54,7 @@ func newDevServer(o DevServerOptions) *DevServer {
 		logs = io.MultiWriter(server.output, o.LogWriter)
 	}
 	// The child outlives the context that bounds its start, so the command gets one that never ends.
-	server.cmd = exec.CommandContext(context.Background(), o.CLI.Path, o.args()...) //nolint:gosec // found by FindCLI
+	server.cmd = exec.CommandContext(context.Background(), o.CLI.Path, o.args()...)
 	server.cmd.Env = childEnv(os.Environ())
 	server.cmd.Stdout, server.cmd.Stderr = logs, logs
 	server.cmd.WaitDelay = time.Second

@@ -75,7 +75,7 @@ func startServer(ctx context.Context, o temporalclient.DevServerOptions) (*tempo
 func sharedServer(t *testing.T) *temporalclient.DevServer {
 	t.Helper()
 	shared.once.Do(func() {
-		shared.server, shared.err = startServer(context.Background(), temporalclient.DevServerOptions{Headless: true})
+		shared.server, shared.err = startServer(t.Context(), temporalclient.DevServerOptions{Headless: true})
 	})
 	require.NoError(t, shared.err)
 	return shared.server

@@ -4,12 +4,15 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/operatorservice/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"google.golang.org/grpc/codes"
+
+	"github.com/holdfast-mcp/holdfast/internal/searchattr"
 )
 
 // serviceTimeout bounds one administrative call.
@@ -87,7 +90,7 @@ func compareAttributes(have map[string]enumspb.IndexedValueType) attributeState 
 			state.strangers = append(state.strangers, Attribute{Name: name, Type: kind})
 		}
 	}
-	slices.SortFunc(state.strangers, func(a, b Attribute) int { return compareNames(a.Name, b.Name) })
+	slices.SortFunc(state.strangers, func(a, b Attribute) int { return strings.Compare(a.Name, b.Name) })
 	return state
 }
 
@@ -102,7 +105,7 @@ func (s attributeState) crowded() []Attribute {
 	}
 	var crowding []Attribute
 	for _, a := range s.strangers {
-		if wanted[a.Type] > 0 && wanted[a.Type]+strange[a.Type] > limitPerType(a.Type) {
+		if wanted[a.Type] > 0 && wanted[a.Type]+strange[a.Type] > searchattr.LimitPerType(a.Type) {
 			crowding = append(crowding, a)
 		}
 	}

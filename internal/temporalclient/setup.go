@@ -1,7 +1,6 @@
 package temporalclient
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -220,5 +219,3 @@ func joinNames(attributes []Attribute) string {
 	}
 	return strings.Join(names, ", ")
 }
-
-func compareNames(a, b string) int { return cmp.Compare(a, b) }

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	"google.golang.org/protobuf/types/known/durationpb"
 
+	"github.com/holdfast-mcp/holdfast/internal/searchattr"
 	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
 )
 
@@ -45,8 +46,8 @@ func TestSetupMakesAttributesThatWorkflowsCanUseAtOnce(t *testing.T) {
 	_, err = dialShared(t, namespace).ExecuteWorkflow(t.Context(), client.StartWorkflowOptions{
 		ID: "w", TaskQueue: "nobody",
 		TypedSearchAttributes: temporal.NewSearchAttributes(
-			temporalclient.WorkspaceKey.ValueSet("w1"),
-			temporalclient.DeadlineKey.ValueSet(time.Unix(0, 0)),
+			searchattr.Workspace.ValueSet("w1"),
+			searchattr.Deadline.ValueSet(time.Unix(0, 0)),
 		),
 	}, "some-workflow")
 
@@ -90,14 +91,14 @@ func TestSetupReportsATypeClashAndChangesNothing(t *testing.T) {
 	t.Parallel()
 	dialed := dialShared(t, "default")
 	namespace := emptyNamespace(t, "setup-clash")
-	addAttribute(t, dialed, namespace, temporalclient.AttrTool, enumspb.INDEXED_VALUE_TYPE_INT)
+	addAttribute(t, dialed, namespace, searchattr.Tool.GetName(), enumspb.INDEXED_VALUE_TYPE_INT)
 
 	report, err := temporalclient.Setup(t.Context(), dialed, namespace, week)
 
 	var clash *temporalclient.AttributeClashError
 	require.ErrorAs(t, err, &clash)
 	require.Equal(t, []temporalclient.AttributeClash{{
-		Name: temporalclient.AttrTool, Want: enumspb.INDEXED_VALUE_TYPE_KEYWORD, Have: enumspb.INDEXED_VALUE_TYPE_INT,
+		Name: searchattr.Tool.GetName(), Want: enumspb.INDEXED_VALUE_TYPE_KEYWORD, Have: enumspb.INDEXED_VALUE_TYPE_INT,
 	}}, clash.Clashes)
 	require.ErrorContains(t, err, "HoldfastTool is Int, must be Keyword")
 	require.Empty(t, report.Added)
