@@ -19,6 +19,16 @@ func Failed(f health.Failure, cause error) error {
 	})
 }
 
+// FailedFinally is [Failed] without further tries by the server, whatever the failure's own retryability says: the
+// caller takes over from here.
+func FailedFinally(f health.Failure, cause error) error {
+	return temporal.NewApplicationErrorWithOptions(f.Message, string(f.Code), temporal.ApplicationErrorOptions{
+		NonRetryable: true,
+		Cause:        cause,
+		Details:      []any{f},
+	})
+}
+
 // FailureOf reads back what [Failed] made, through the wrappers of the SDK.
 func FailureOf(err error) (health.Failure, bool) {
 	var app *temporal.ApplicationError

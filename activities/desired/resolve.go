@@ -1,0 +1,75 @@
+package desired
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-mcp/holdfast/internal/apperr"
+	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
+	"github.com/holdfast-mcp/holdfast/internal/domain/desired"
+	"github.com/holdfast-mcp/holdfast/internal/domain/health"
+	"github.com/holdfast-mcp/holdfast/internal/store"
+)
+
+// Store is what this package reads.
+type Store interface {
+	Desired(ctx context.Context, key store.Key) (store.Desired, error)
+}
+
+// Resolver reads what is wanted of a connection, with its revision. The other activity packages use it, so that all of
+// them mean the same by "this revision".
+type Resolver struct {
+	store Store
+	mac   desired.MAC
+}
+
+// NewResolver makes a resolver. All workers must be given the same MAC keyset: it makes the revisions.
+func NewResolver(s Store, mac desired.MAC) *Resolver { return &Resolver{store: s, mac: mac} }
+
+// Resolved is a desired config, secrets included. It never leaves the process.
+type Resolved struct {
+	store.Desired
+
+	Revision string
+	// Failure is set when the config breaks a rule of its profile.
+	Failure *health.Failure
+}
+
+// ErrNothingWanted means that the store holds no desired config of this connection.
+var ErrNothingWanted = errors.New("nothing is desired")
+
+// Resolve reads the desired config. It returns [ErrNothingWanted], or the typed error of an unreadable row or store.
+func (r *Resolver) Resolve(ctx context.Context, key delivery.Key) (Resolved, error) {
+	row, err := r.store.Desired(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return Resolved{}, ErrNothingWanted
+	}
+	if err != nil {
+		return Resolved{}, unreadable(err)
+	}
+	revision, err := desired.Revision(r.mac, row.Profile, row.Config, row.Metadata)
+	if err != nil {
+		return Resolved{}, unreadable(fmt.Errorf("make revision: %w", err))
+	}
+	return Resolved{
+		Desired: row, Revision: revision, Failure: desired.Validate(row.Profile, row.Config, row.Metadata),
+	}, nil
+}
+
+// Is reports whether the connection still wants the revision.
+func (r *Resolver) Is(ctx context.Context, key delivery.Key, revision string) (Resolved, bool, error) {
+	got, err := r.Resolve(ctx, key)
+	if errors.Is(err, ErrNothingWanted) {
+		return Resolved{}, false, nil
+	}
+	return got, err == nil && got.Revision == revision, err
+}
+
+// unreadable says that the desired config cannot be read. A corrupt row stays corrupt until somebody applies the config
+// again; anything else may pass.
+func unreadable(err error) error {
+	var corrupt *store.CorruptRowError
+	isCorrupt := errors.As(err, &corrupt)
+	return apperr.Failed(health.DesiredUnreadable(!isCorrupt, err.Error()), err)
+}

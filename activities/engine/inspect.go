@@ -1,0 +1,343 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/holdfast-mcp/holdfast/activities/desired"
+	"github.com/holdfast-mcp/holdfast/activities/endpoint"
+	"github.com/holdfast-mcp/holdfast/internal/apperr"
+	"github.com/holdfast-mcp/holdfast/internal/domain/health"
+	"github.com/holdfast-mcp/holdfast/internal/engineapi"
+	"github.com/holdfast-mcp/holdfast/internal/store"
+)
+
+const (
+	// secondLook is the wait before an engine that did not answer is asked again, over a new connection.
+	secondLook = 250 * time.Millisecond
+	// degradedProbe is the wait before an endpoint that was missed is asked again.
+	degradedProbe = 5 * time.Second
+	// slowProbe is the wait between probes of an endpoint that refuses us: at most four an hour.
+	slowProbe = 15 * time.Minute
+	// engineBackoffMax is the longest wait between looks at an engine that does not answer.
+	engineBackoffMax = time.Minute
+	// minimumWait is the grain of the server's retry timers.
+	minimumWait = time.Second
+)
+
+// Inspect looks at a connection until a decision is due. "Nothing to decide" is a benign error: the server tries again
+// after the wait that it names, at no cost in history. One try is one read of the store, one call of the engine and,
+// when it is due, one probe of the endpoint.
+func (a *Activities) Inspect(ctx context.Context, in InspectRequest) (InspectResult, error) {
+	l := look{Activities: a, in: in}
+	res, err := l.run(ctx)
+	if err != nil {
+		return InspectResult{}, err
+	}
+	res.CheckedAt = a.now()
+	return res, nil
+}
+
+// look is one try of an inspection.
+type look struct {
+	*Activities
+
+	in     InspectRequest
+	want   desired.Resolved
+	engine *engineapi.Client
+}
+
+func (l *look) run(ctx context.Context) (InspectResult, error) {
+	want, same, err := l.resolver.Is(ctx, l.in.Key, l.in.Revision)
+	if err != nil {
+		return l.unreadable(err)
+	}
+	if !same || l.known(health.CodeDesiredUnreadable) {
+		return InspectResult{Decision: DecisionDesiredChanged}, nil
+	}
+	l.want = want
+	if want.Failure != nil {
+		return l.nothing("not delivered: the desired config is not valid", l.settings.PollInterval)
+	}
+	if l.engine, err = l.clients.of(ctx, want.EngineID); err != nil {
+		return InspectResult{}, err
+	}
+	switch l.in.Mode {
+	case ModeWatch:
+		return l.watch(ctx)
+	case ModeRecover:
+		return l.recover(ctx)
+	case ModeIdle:
+		return l.idle(ctx)
+	default:
+		return InspectResult{}, apperr.Failed(health.SyncFailed(false, "unknown mode of inspection"), nil)
+	}
+}
+
+// unreadable decides once that the desired config cannot be read, and then waits until it can.
+func (l *look) unreadable(err error) (InspectResult, error) {
+	if f, ok := apperr.FailureOf(err); ok && l.known(f.Code) && !l.in.Once {
+		return InspectResult{}, apperr.NotDue("waiting: "+string(f.Code), l.poll())
+	}
+	if f, ok := apperr.FailureOf(err); ok {
+		return InspectResult{Decision: DecisionEndpointFailed, Failure: &f}, nil
+	}
+	return InspectResult{}, err
+}
+
+// known reports whether the workflow knows already that this is wrong.
+func (l *look) known(code health.Code) bool { return l.in.Failure != nil && l.in.Failure.Code == code }
+
+// nothing says that no decision is due.
+func (l *look) nothing(reason string, wait time.Duration) (InspectResult, error) {
+	if l.in.Once {
+		return InspectResult{Decision: DecisionInSync}, nil
+	}
+	return InspectResult{}, apperr.NotDue(reason, max(wait, minimumWait))
+}
+
+// poll is the wait until the next look, spread so that connections which started together do not look together.
+func (l *look) poll() time.Duration { return spread(l.settings.PollInterval, l.settings.Jitter) }
+
+func spread(d time.Duration, part float64) time.Duration {
+	if part <= 0 {
+		return d
+	}
+	return time.Duration(float64(d) * (1 + part*(2*rand.Float64()-1))) //nolint:gosec // a spread, not a secret
+}
+
+// entry reads the engine's entry, twice when the first read fails.
+func (l *look) entry(ctx context.Context) (engineapi.Status, error) {
+	entry, err := entryOf(ctx, l.engine, l.in.Key)
+	if err == nil || ctx.Err() != nil {
+		return entry, err
+	}
+	if err := sleep(ctx, secondLook); err != nil {
+		return engineapi.Status{}, err
+	}
+	return entryOf(ctx, l.engine, l.in.Key)
+}
+
+// watch looks at a connection that is ready.
+func (l *look) watch(ctx context.Context) (InspectResult, error) {
+	entry, err := l.entry(ctx)
+	if err != nil {
+		return l.engineDown(ctx, err)
+	}
+	switch entry.Status {
+	case engineapi.StatusConnected:
+		return l.watchEndpoint(ctx)
+	case statusMissing:
+		return InspectResult{Decision: DecisionEntryGone, Status: entry.Status, Failure: entryFailure(entry)}, nil
+	default:
+		return InspectResult{Decision: DecisionEntryStatus, Status: entry.Status, Failure: entryFailure(entry)}, nil
+	}
+}
+
+func (l *look) engineDown(ctx context.Context, err error) (InspectResult, error) {
+	if ctx.Err() != nil {
+		return InspectResult{}, ctx.Err()
+	}
+	f := engineFailure(err)
+	return InspectResult{Decision: DecisionEngineDown, Failure: &f}, nil
+}
+
+// watchEndpoint asks the endpoint of a ready connection, when it is time: the engine says connected for ever.
+func (l *look) watchEndpoint(ctx context.Context) (InspectResult, error) {
+	kept, err := l.probeState(ctx)
+	if err != nil {
+		return InspectResult{}, err
+	}
+	interval := spread(l.settings.ProbeInterval, l.settings.Jitter)
+	if l.in.Degraded {
+		interval = min(degradedProbe, interval)
+	}
+	if left := interval - l.now().Sub(kept.LastProbeAt); left > 0 && !l.in.Once {
+		return l.nothing("in sync: "+engineapi.StatusConnected, min(l.poll(), left))
+	}
+	probe, err := l.prober.Probe(ctx, l.want)
+	if err != nil {
+		return InspectResult{}, err
+	}
+	res := InspectResult{Status: engineapi.StatusConnected, Tools: toolsOf(probe), Failure: ledgerFailure(probe)}
+	switch {
+	case probe.Unreachable && !l.in.Degraded:
+		res.Decision = DecisionEndpointMissed
+	case probe.Failure != nil:
+		res.Decision = DecisionEndpointFailed
+	case lostForTheEngine(probe.Forgotten):
+		res.Decision = DecisionSessionForgotten
+	case l.in.Degraded:
+		res.Decision = DecisionEndpointHealthy
+	case l.in.Once:
+		res.Decision = DecisionInSync
+	default:
+		return l.nothing("in sync: "+engineapi.StatusConnected, l.poll())
+	}
+	return res, nil
+}
+
+// lostForTheEngine reports whether a refused canary means that the engine's session is lost as well and that the engine
+// does not notice: only a 404 makes it open a new one by itself.
+func lostForTheEngine(refusedWith int) bool { return refusedWith != 0 && refusedWith != httpNotFound }
+
+const httpNotFound = 404
+
+// recover looks at a connection that failed, for its cause to be gone.
+func (l *look) recover(ctx context.Context) (InspectResult, error) {
+	entry, err := l.entry(ctx)
+	if err != nil {
+		if l.known(health.CodeEngineUnreachable) && ctx.Err() == nil {
+			return l.nothing("waiting: the engine does not answer", l.engineBackoff(ctx))
+		}
+		return l.engineDown(ctx, err)
+	}
+	if l.in.Status != entry.Status || l.known(health.CodeEngineUnreachable) {
+		return InspectResult{Decision: decisionOf(entry), Status: entry.Status, Failure: entryFailure(entry)}, nil
+	}
+	if l.known(health.CodeEngineConfigConflict) {
+		return l.recoverConflict(ctx)
+	}
+	if !askEndpoint(l.in.Failure) && !l.in.Once {
+		return l.nothing("waiting: "+l.reason(), l.poll())
+	}
+	return l.recoverEndpoint(ctx)
+}
+
+func decisionOf(entry engineapi.Status) Decision {
+	switch entry.Status {
+	case engineapi.StatusConnected:
+		return DecisionEntryConnected
+	case statusMissing:
+		return DecisionEntryGone
+	default:
+		return DecisionEntryStatus
+	}
+}
+
+func (l *look) reason() string {
+	if l.in.Failure == nil {
+		return "failed"
+	}
+	return string(l.in.Failure.Code)
+}
+
+func (l *look) engineBackoff(ctx context.Context) time.Duration {
+	attempt := activity.GetInfo(ctx).Attempt
+	wait := engineBackoffMax
+	if attempt < 7 {
+		wait = time.Second << (attempt - 1)
+	}
+	return spread(min(wait, max(l.settings.PollInterval, time.Second)), 0.2)
+}
+
+// recoverConflict waits for the name to leave the engine's own configuration.
+func (l *look) recoverConflict(ctx context.Context) (InspectResult, error) {
+	servers, err := l.engine.ConfiguredServers(ctx, l.in.Key.Directory)
+	if err != nil {
+		return l.engineDown(ctx, err)
+	}
+	if _, still := servers[l.in.Key.Name]; still {
+		return l.nothing("waiting: "+l.reason(), l.poll())
+	}
+	return InspectResult{Decision: DecisionEntryGone, Status: statusMissing}, nil
+}
+
+// askEndpoint reports whether the endpoint can tell that the cause of a failure is gone.
+func askEndpoint(f *health.Failure) bool {
+	if f == nil {
+		return false
+	}
+	switch f.Code {
+	case health.CodeEndpointUnreachable, health.CodeToolsMissing, health.CodeInvalidToken, health.CodeMissingToken,
+		health.CodeSessionRevoked, health.CodeMembershipRevoked, health.CodeInsufficientScope, health.CodeWrongResource,
+		health.CodeSessionLost:
+		return true
+	default:
+		return false
+	}
+}
+
+func (l *look) recoverEndpoint(ctx context.Context) (InspectResult, error) {
+	kept, err := l.probeState(ctx)
+	if err != nil {
+		return InspectResult{}, err
+	}
+	if left := l.probeWait(kept) - l.now().Sub(kept.LastProbeAt); left > 0 && !l.in.Once {
+		return l.nothing("waiting: "+l.reason(), min(l.poll(), left))
+	}
+	probe, err := l.prober.Probe(ctx, l.want)
+	if err != nil {
+		return InspectResult{}, err
+	}
+	f := ledgerFailure(probe)
+	switch {
+	case f == nil:
+		return InspectResult{Decision: DecisionEndpointHealthy, Status: l.in.Status, Tools: toolsOf(probe)}, nil
+	case !l.known(f.Code) || l.in.Once:
+		return InspectResult{Decision: DecisionEndpointFailed, Status: l.in.Status, Failure: f, Tools: toolsOf(probe)}, nil
+	default:
+		return l.nothing("waiting: "+l.reason(), l.poll())
+	}
+}
+
+// probeWait is the wait between two probes of an endpoint that failed: doubling for what passes, a quarter of an hour for
+// what needs a person.
+func (l *look) probeWait(kept store.ProbeState) time.Duration {
+	if l.in.Failure != nil && !l.in.Failure.Retryable {
+		return spread(slowProbe, 0)
+	}
+	doublings := min(max(kept.Misses, 1), 10)
+	wait := time.Duration(math.Min(float64(slowProbe), float64(time.Second<<doublings)))
+	return spread(wait, 0.2)
+}
+
+// idle waits until no session uses the client that a push would replace, or there is no such client any more.
+func (l *look) idle(ctx context.Context) (InspectResult, error) {
+	entry, err := l.entry(ctx)
+	if err != nil {
+		return l.engineDown(ctx, err)
+	}
+	if entry.Status != engineapi.StatusConnected {
+		return InspectResult{Decision: DecisionEngineIdle, Status: entry.Status}, nil
+	}
+	sessions, err := l.engine.Sessions(ctx, l.in.Key.Directory)
+	if err != nil {
+		return l.engineDown(ctx, err)
+	}
+	if engineapi.Busy(sessions) {
+		return l.nothing("waiting: a session uses the client", min(l.poll(), degradedProbe))
+	}
+	return InspectResult{Decision: DecisionEngineIdle, Status: entry.Status}, nil
+}
+
+func (l *look) probeState(ctx context.Context) (store.ProbeState, error) {
+	kept, err := l.store.Probe(ctx, l.in.Key)
+	if err != nil && !errors.Is(err, store.ErrNotFound) {
+		return store.ProbeState{}, fmt.Errorf("read probe state: %w", err)
+	}
+	return kept, nil
+}
+
+func toolsOf(probe endpoint.Outcome) *Tools {
+	return &Tools{
+		Expected: probe.Expected, Present: probe.Present, Missing: probe.Missing, Count: probe.Count,
+		CheckedAt: probe.CheckedAt,
+	}
+}
+
+// ledgerFailure turns an unreachable endpoint, which is no failure of a single read, into the failure that it is for a
+// connection.
+func ledgerFailure(probe endpoint.Outcome) *health.Failure {
+	if !probe.Unreachable || probe.Failure == nil {
+		return probe.Failure
+	}
+	f := health.EndpointUnreachable(probe.Failure.Cause(), probe.Failure.Details["causes"])
+	return &f
+}

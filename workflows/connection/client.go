@@ -1,0 +1,247 @@
+package connection
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
+	"github.com/holdfast-mcp/holdfast/internal/searchattr"
+)
+
+var (
+	// ErrNotFound means that no such connection is known to Temporal.
+	ErrNotFound = errors.New("no such connection; `holdfast connection list` shows those there are")
+	// ErrNoWorker means that Temporal has the connection and no worker answers for it.
+	ErrNoWorker = errors.New("no worker answers for this connection; start one: `holdfast-worker`, or `holdfast dev`")
+	// ErrBusy means that the workflow cannot take the request now. Sending it again is safe.
+	ErrBusy = errors.New("the connection's workflow is busy; send the request again")
+)
+
+const (
+	queryDeadline = 10 * time.Second
+	resendTries   = 8
+	resendPause   = 250 * time.Millisecond
+)
+
+// Client talks to connection workflows. It is the only way in: callers never write the names of contract.go themselves.
+type Client struct {
+	temporal  client.Client
+	converter converter.DataConverter
+	taskQueue string
+}
+
+// NewClient makes a client for workflows on a task queue. The converter is the one that the Temporal client was dialled
+// with: it opens what is sealed in a memo.
+func NewClient(c client.Client, dc converter.DataConverter, taskQueue string) *Client {
+	return &Client{temporal: c, converter: dc, taskQueue: taskQueue}
+}
+
+// Ensure starts the connection's workflow where it does not run, and tells it that another config is desired.
+func (c *Client) Ensure(ctx context.Context, key delivery.Key, engineID string, changed DesiredChanged) error {
+	_, err := c.temporal.SignalWithStartWorkflow(ctx, ID(key), SignalDesiredChanged, changed,
+		c.startOptions(key, engineID), WorkflowName, &State{Key: key, EngineID: engineID})
+	return explain("start connection", err)
+}
+
+func (c *Client) startOptions(key delivery.Key, engineID string) client.StartWorkflowOptions {
+	attributes := []temporal.SearchAttributeUpdate{
+		searchattr.Workspace.ValueSet(key.Workspace), searchattr.Name.ValueSet(key.Name),
+	}
+	if engineID != "" {
+		attributes = append(attributes, searchattr.Engine.ValueSet(engineID))
+	}
+	return client.StartWorkflowOptions{
+		ID:                       ID(key),
+		TaskQueue:                c.taskQueue,
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
+		TypedSearchAttributes:    temporal.NewSearchAttributes(attributes...),
+		StaticSummary:            clip(fmt.Sprintf("MCP server %s of workspace %s", key.Name, key.Workspace), 120),
+		StaticDetails:            fmt.Sprintf("Keeps `%s` registered in the engine for `%s`.", key.Name, key.Directory),
+	}
+}
+
+// Probe looks and repairs. An equal request id is answered once.
+func (c *Client) Probe(ctx context.Context, key delivery.Key, requestID string, in Request) (Health, error) {
+	var out Health
+	return out, c.update(ctx, key, UpdateProbe, requestID, in, &out)
+}
+
+// Reconcile delivers what the store holds now.
+func (c *Client) Reconcile(ctx context.Context, key delivery.Key, requestID string, in Request) (Health, error) {
+	var out Health
+	return out, c.update(ctx, key, UpdateReconcile, requestID, in, &out)
+}
+
+// Refresh drops the entry and delivers it anew.
+func (c *Client) Refresh(ctx context.Context, key delivery.Key, requestID string, in Request) (RefreshResult, error) {
+	var out RefreshResult
+	return out, c.update(ctx, key, UpdateRefresh, requestID, in, &out)
+}
+
+// Remove disconnects the entry and ends the workflow.
+func (c *Client) Remove(ctx context.Context, key delivery.Key, requestID string, in Request) (Health, error) {
+	var out Health
+	return out, c.update(ctx, key, UpdateRemove, requestID, in, &out)
+}
+
+// update sends a request under its id and waits for the answer. While the run is being replaced it sends again under
+// the same id.
+func (c *Client) update(ctx context.Context, key delivery.Key, name, requestID string, in Request, out any) error {
+	var err error
+	for range resendTries {
+		if err = c.updateOnce(ctx, key, name, requestID, in, out); !replaced(err) {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-time.After(resendPause):
+		}
+	}
+	return explain(name+" connection", err)
+}
+
+func (c *Client) updateOnce(
+	ctx context.Context, key delivery.Key, name, requestID string, in Request, out any,
+) error {
+	ctx, cancel := context.WithTimeout(ctx, UpdateWait+queryDeadline)
+	defer cancel()
+	handle, err := c.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: ID(key), UpdateID: requestID, UpdateName: name, Args: []any{in},
+		WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	if err != nil {
+		return err
+	}
+	return handle.Get(ctx, out)
+}
+
+// replaced reports whether a request met a run that was just being replaced.
+func replaced(err error) bool {
+	var app *temporal.ApplicationError
+	return errors.As(err, &app) &&
+		(app.Type() == ErrTypeRollingOver || app.Type() == "AcceptedUpdateCompletedWorkflow")
+}
+
+// MarkStale distrusts what was delivered.
+func (c *Client) MarkStale(ctx context.Context, key delivery.Key, reason string) error {
+	return explain("mark connection stale",
+		c.temporal.SignalWorkflow(ctx, ID(key), "", SignalMarkStale, MarkStale{Reason: reason}))
+}
+
+// EngineEvent tells that a generation of the engine's entry is over.
+func (c *Client) EngineEvent(ctx context.Context, key delivery.Key, ev EngineEvent) error {
+	return explain("signal connection", c.temporal.SignalWorkflow(ctx, ID(key), "", SignalEngineEvent, ev))
+}
+
+// Snapshot asks the workflow how the delivery stands; with a revision, as seen by who wants that one.
+func (c *Client) Snapshot(ctx context.Context, key delivery.Key, revision *string) (Snapshot, error) {
+	var out Snapshot
+	return out, c.query(ctx, ID(key), "", &out, QuerySnapshot, SnapshotRequest{Revision: revision})
+}
+
+// Health asks the workflow for the connection's health as it knows it.
+func (c *Client) Health(ctx context.Context, key delivery.Key) (Health, error) {
+	var out Health
+	return out, c.query(ctx, ID(key), "", &out, QueryHealth)
+}
+
+// Projection asks what model execution may use.
+func (c *Client) Projection(ctx context.Context, key delivery.Key) (Projection, error) {
+	var out Projection
+	return out, c.query(ctx, ID(key), "", &out, QueryProjection)
+}
+
+func (c *Client) query(ctx context.Context, id, runID string, out any, name string, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, queryDeadline)
+	defer cancel()
+	value, err := c.temporal.QueryWorkflow(ctx, id, runID, name, args...)
+	if err != nil {
+		return explain("query connection", err)
+	}
+	if err := value.Get(out); err != nil {
+		return fmt.Errorf("read answer of query %s: %w", name, err)
+	}
+	return nil
+}
+
+// Description is what Temporal itself knows of a connection; no worker has to run.
+type Description struct {
+	WorkflowID string
+	RunID      string
+	Running    bool
+	StartedAt  time.Time
+	// Snapshot is the last one published; nil before the first.
+	Snapshot *Snapshot
+}
+
+// Describe reads the connection's last published snapshot from Temporal, with no worker running.
+func (c *Client) Describe(ctx context.Context, key delivery.Key) (Description, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryDeadline)
+	defer cancel()
+	res, err := c.temporal.DescribeWorkflowExecution(ctx, ID(key), "")
+	if err != nil {
+		return Description{}, explain("describe connection", err)
+	}
+	info := res.GetWorkflowExecutionInfo()
+	d := Description{
+		WorkflowID: info.GetExecution().GetWorkflowId(), RunID: info.GetExecution().GetRunId(),
+		Running:   info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING,
+		StartedAt: info.GetStartTime().AsTime(),
+	}
+	d.Snapshot, err = c.memoSnapshot(info.GetMemo())
+	return d, err
+}
+
+// explain turns what Temporal says into what a caller can act on.
+func explain(op string, err error) error {
+	var (
+		notFound *serviceerror.NotFound
+		notReady *serviceerror.WorkflowNotReady
+	)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &notFound):
+		return fmt.Errorf("%s: %w", op, ErrNotFound)
+	case errors.As(err, &notReady), replaced(err):
+		return fmt.Errorf("%s: %w", op, ErrBusy)
+	case noWorker(err):
+		return fmt.Errorf("%s: %w", op, ErrNoWorker)
+	default:
+		return fmt.Errorf("%s: %w", op, err)
+	}
+}
+
+// noWorker reports whether Temporal took the request and nobody served it in time.
+func noWorker(err error) bool {
+	var (
+		deadline *serviceerror.DeadlineExceeded
+		timeout  *client.WorkflowUpdateServiceTimeoutOrCanceledError
+		failed   *serviceerror.QueryFailed
+	)
+	if errors.As(err, &failed) {
+		return false
+	}
+	return errors.As(err, &deadline) || errors.As(err, &timeout) || errors.Is(err, context.DeadlineExceeded)
+}
+
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	runes := []rune(s)
+	if len(runes) <= most {
+		return s
+	}
+	return string(runes[:most-1]) + "…"
+}

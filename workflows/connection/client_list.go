@@ -1,0 +1,154 @@
+package connection
+
+import (
+	"context"
+	"fmt"
+	"sort"
+	"strings"
+	"time"
+
+	commonpb "go.temporal.io/api/common/v1"
+	workflowpb "go.temporal.io/api/workflow/v1"
+	"go.temporal.io/api/workflowservice/v1"
+
+	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
+	"github.com/holdfast-mcp/holdfast/internal/searchattr"
+)
+
+const (
+	pageSize = 100
+	// listLimit bounds a list; more than this is for the filters.
+	listLimit = 10_000
+	runsLimit = 200
+)
+
+// Filter narrows a list. Empty fields do not.
+type Filter struct {
+	Workspace, Name, Engine, FailureCode string
+	State                                delivery.State
+}
+
+// Listed is one row of a list. It is read from Temporal's visibility alone: no query, no worker.
+type Listed struct {
+	WorkflowID string    `json:"workflowId"`
+	RunID      string    `json:"runId"`
+	Workspace  string    `json:"workspace"`
+	Name       string    `json:"name"`
+	StartedAt  time.Time `json:"startedAt"`
+	Snapshot   *Snapshot `json:"snapshot"`
+}
+
+// List shows the running connections that pass the filter, by workspace and name.
+func (c *Client) List(ctx context.Context, f Filter) ([]Listed, error) {
+	executions, err := c.executions(ctx, f.query(), listLimit)
+	if err != nil {
+		return nil, explain("list connections", err)
+	}
+	rows := make([]Listed, 0, len(executions))
+	for _, e := range executions {
+		id := e.GetExecution().GetWorkflowId()
+		workspace, name, err := ParseID(id)
+		if err != nil {
+			continue
+		}
+		snapshot, err := c.memoSnapshot(e.GetMemo())
+		if err != nil {
+			return nil, fmt.Errorf("list connections: %w", err)
+		}
+		rows = append(rows, Listed{
+			WorkflowID: id, RunID: e.GetExecution().GetRunId(), Workspace: workspace, Name: name,
+			StartedAt: e.GetStartTime().AsTime(), Snapshot: snapshot,
+		})
+	}
+	sort.Slice(rows, func(i, j int) bool {
+		a, b := rows[i], rows[j]
+		return a.Workspace < b.Workspace || (a.Workspace == b.Workspace && a.Name < b.Name)
+	})
+	return rows, nil
+}
+
+func (f Filter) query() string {
+	terms := []string{"WorkflowType = '" + WorkflowName + "'", "ExecutionStatus = 'Running'"}
+	add := func(attribute, value string) {
+		if value != "" {
+			terms = append(terms, attribute+" = '"+strings.ReplaceAll(value, "'", "''")+"'")
+		}
+	}
+	add(searchattr.Workspace.GetName(), f.Workspace)
+	add(searchattr.Name.GetName(), f.Name)
+	add(searchattr.Engine.GetName(), f.Engine)
+	add(searchattr.State.GetName(), string(f.State))
+	add(searchattr.FailureCode.GetName(), f.FailureCode)
+	return strings.Join(terms, " AND ")
+}
+
+// History is every transition of a connection over all runs that Temporal retains, oldest first. It asks the runs
+// themselves, so a worker must run.
+func (c *Client) History(ctx context.Context, key delivery.Key) ([]Transition, error) {
+	id := ID(key)
+	runs, err := c.executions(ctx, "WorkflowId = '"+strings.ReplaceAll(id, "'", "''")+"'", runsLimit)
+	if err != nil {
+		return nil, explain("list runs", err)
+	}
+	if len(runs) == 0 {
+		return nil, fmt.Errorf("read history: %w", ErrNotFound)
+	}
+	type seen struct {
+		at       time.Time
+		sequence int64
+	}
+	known := map[seen]bool{}
+	var all []Transition
+	for _, run := range runs {
+		var some []Transition
+		if err := c.query(ctx, id, run.GetExecution().GetRunId(), &some, QueryTransitions); err != nil {
+			return nil, err
+		}
+		for _, t := range some {
+			if k := (seen{t.At, t.Sequence}); !known[k] {
+				known[k] = true
+				all = append(all, t)
+			}
+		}
+	}
+	sort.SliceStable(all, func(i, j int) bool {
+		return all[i].At.Before(all[j].At) || (all[i].At.Equal(all[j].At) && all[i].Sequence < all[j].Sequence)
+	})
+	return all, nil
+}
+
+// executions reads pages of visibility until there are no more or the limit is reached.
+func (c *Client) executions(
+	ctx context.Context, query string, limit int,
+) ([]*workflowpb.WorkflowExecutionInfo, error) {
+	var (
+		all   []*workflowpb.WorkflowExecutionInfo
+		token []byte
+	)
+	for len(all) < limit {
+		page, err := c.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+			Query: query, PageSize: pageSize, NextPageToken: token,
+		})
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, page.GetExecutions()...)
+		if token = page.GetNextPageToken(); len(token) == 0 {
+			break
+		}
+	}
+	return all, nil
+}
+
+// memoSnapshot reads the published snapshot with the client's own data converter.
+func (c *Client) memoSnapshot(memo *commonpb.Memo) (*Snapshot, error) {
+	payload, ok := memo.GetFields()[MemoSnapshot]
+	if !ok {
+		return nil, nil
+	}
+	var s Snapshot
+	if err := c.converter.FromPayload(payload, &s); err != nil {
+		return nil, fmt.Errorf("read published snapshot: %w", err)
+	}
+	return &s, nil
+}

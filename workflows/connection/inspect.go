@@ -1,0 +1,209 @@
+package connection
+
+import (
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/holdfast-mcp/holdfast/activities/engine"
+	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
+	"github.com/holdfast-mcp/holdfast/internal/domain/health"
+)
+
+// Words for an entry. The first two are ours, the others the engine's.
+const (
+	engineUnreachable = "unreachable"
+	statusMissing     = "missing"
+	statusConnected   = "connected"
+	statusDisabled    = "disabled"
+	statusFailed      = "failed"
+)
+
+// rest waits until something is to be decided: the server retries a look, and whatever is asked meanwhile cancels it.
+func (c *connection) rest(ctx workflow.Context) {
+	c.scheduleRetry(ctx)
+	c.publish(ctx)
+	c.served = c.absorbed
+	if c.Entry.DesiredRevision == "" || c.Desired == nil {
+		c.sleep(ctx)
+		return
+	}
+	restCtx, stop := workflow.WithCancel(ctx)
+	defer stop()
+	look := c.inspect(restCtx, false)
+	var retry workflow.Future
+	if c.NextAttemptAt != nil {
+		retry = workflow.NewTimerWithOptions(restCtx, c.NextAttemptAt.Sub(workflow.Now(ctx)),
+			workflow.TimerOptions{Summary: "next attempt"})
+	}
+	_ = workflow.Await(ctx, func() bool {
+		return look.IsReady() || (retry != nil && retry.IsReady()) || c.woken()
+	})
+	switch {
+	case c.woken():
+	case retry != nil && retry.IsReady():
+		c.NextAttemptAt = nil
+		c.Intents.Load, c.Intents.Repair = c.LoadFailure != nil, true
+	case look.IsReady():
+		c.decide(ctx, look)
+	}
+}
+
+// sleep waits for a change of what is wanted; where it could not be read, only for a while.
+func (c *connection) sleep(ctx workflow.Context) {
+	if c.LoadFailure == nil {
+		_ = workflow.Await(ctx, c.woken)
+		return
+	}
+	woken, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
+		Timeout:      loadRetry + backoff(workflow.GetInfo(ctx).WorkflowExecution.ID, c.Attempts),
+		TimerOptions: workflow.TimerOptions{Summary: "read again what is wanted"},
+	}, c.woken)
+	if err == nil && !woken {
+		c.Attempts++
+		c.Intents.Load = true
+	}
+}
+
+// woken reports whether something was asked for since the loop last decided.
+func (c *connection) woken() bool { return c.Intents.Any() || c.asked > c.absorbed }
+
+// scheduleRetry sets the time of the next attempt where only another attempt can tell whether the cause is gone.
+func (c *connection) scheduleRetry(ctx workflow.Context) {
+	f := c.Entry.Failure
+	if c.Entry.State != delivery.Failed || f == nil || !f.Retryable || seenByInspection(f.Code) || c.NextAttemptAt != nil {
+		return
+	}
+	at := workflow.Now(ctx).Add(backoff(workflow.GetInfo(ctx).WorkflowExecution.ID, c.Attempts))
+	c.NextAttemptAt = &at
+}
+
+// seenByInspection reports whether a look finds out that the cause of a failure is gone, so that no push has to try.
+func seenByInspection(code health.Code) bool {
+	return code == health.CodeEngineUnreachable || code == health.CodeEndpointUnreachable ||
+		code == health.CodeToolsMissing
+}
+
+func (c *connection) inspect(ctx workflow.Context, once bool) workflow.Future {
+	mode, summary := engine.ModeWatch, "watch "+c.Key.Name
+	switch {
+	case c.Entry.State == delivery.Pending:
+		mode, summary = engine.ModeIdle, "wait until no session uses "+c.Key.Name
+	case c.Entry.State == delivery.Failed:
+		mode, summary = engine.ModeRecover, "watch for "+c.Key.Name+" to recover"
+	case once:
+		summary = "look at " + c.Key.Name + " now"
+	}
+	return workflow.ExecuteActivity(inspectOptions(ctx, summary), engine.InspectName, engine.InspectRequest{
+		Key: c.Key, Revision: c.Entry.DesiredRevision, Generation: c.Entry.Generation, Mode: mode,
+		Proven: c.Entry.Proven(), Degraded: c.Degraded != nil, Failure: c.Entry.Failure, Status: c.EngineStatus, Once: once,
+	})
+}
+
+// look looks at engine and endpoint once, because somebody asked.
+func (c *connection) look(ctx workflow.Context) {
+	c.Intents.Look = false
+	c.WaitingFor = WaitingEndpoint
+	look := c.inspect(ctx, true)
+	_ = look.Get(ctx, nil)
+	c.WaitingFor = ""
+	c.decide(ctx, look)
+}
+
+// decide acts on what a look found.
+func (c *connection) decide(ctx workflow.Context, look workflow.Future) {
+	var res engine.InspectResult
+	if err := look.Get(ctx, &res); err != nil {
+		if !temporal.IsCanceledError(err) {
+			c.fail(ctx, failureOf(err, health.StageEngineDelivery))
+		}
+		return
+	}
+	c.saw(ctx, res.Status, res.Tools)
+	switch res.Decision {
+	case engine.DecisionInSync:
+		if c.Entry.State == delivery.Ready {
+			c.apply(ctx, delivery.Verified{Revision: c.Entry.DesiredRevision, Generation: c.Entry.Generation})
+		}
+	case engine.DecisionDesiredChanged:
+		c.Intents.Load = true
+	case engine.DecisionEntryGone:
+		c.saw(ctx, statusMissing, nil)
+		c.doubt(ctx, 0, "the engine has lost the entry", "")
+	case engine.DecisionEntryStatus:
+		c.entryStatus(ctx, res)
+	case engine.DecisionEntryConnected:
+		c.entryConnected(ctx)
+	case engine.DecisionEngineDown:
+		c.saw(ctx, engineUnreachable, nil)
+		c.failWith(ctx, res.Failure)
+	case engine.DecisionEngineIdle:
+		c.WaitingFor = ""
+		c.Intents.Repair = true
+	case engine.DecisionEndpointMissed:
+		c.missed(ctx, res)
+	case engine.DecisionEndpointFailed:
+		c.failWith(ctx, res.Failure)
+	case engine.DecisionEndpointHealthy:
+		c.endpointHealthy(ctx)
+	case engine.DecisionSessionForgotten:
+		c.doubt(ctx, 0, "the endpoint has forgotten its sessions; the engine's is lost too", "")
+	}
+}
+
+func (c *connection) failWith(ctx workflow.Context, f *health.Failure) {
+	if f == nil {
+		unknown := health.SyncFailed(true, "the look gave no reason")
+		f = &unknown
+	}
+	c.fail(ctx, *f)
+}
+
+func (c *connection) missed(ctx workflow.Context, res engine.InspectResult) {
+	if c.Entry.State != delivery.Ready || res.Failure == nil {
+		c.failWith(ctx, res.Failure)
+		return
+	}
+	c.Degraded = &Degraded{Since: workflow.Now(ctx), Failure: *res.Failure}
+}
+
+// entryStatus acts on an entry that is there and not connected. The engine does not mend it by itself.
+func (c *connection) entryStatus(ctx workflow.Context, res engine.InspectResult) {
+	now := workflow.Now(ctx)
+	if res.Status == statusDisabled {
+		if c.DisabledAt != nil && now.Sub(*c.DisabledAt) < disabledAgain {
+			c.fail(ctx, health.EngineDisabled())
+			return
+		}
+		c.DisabledAt = &now
+		c.doubt(ctx, 0, "somebody disabled the entry in the engine", "")
+		return
+	}
+	c.doubt(ctx, 0, "the engine reports "+res.Status, "")
+}
+
+// entryConnected acts on a live "connected" that was not there before. It proves a delivery only by a receipt, or by a
+// push that answered in this generation.
+func (c *connection) entryConnected(ctx workflow.Context) {
+	c.saw(ctx, statusConnected, nil)
+	revision, generation := c.Entry.DesiredRevision, c.Entry.Generation
+	if c.Entry.AwaitsConnected() {
+		c.apply(ctx, delivery.Delivered{Revision: revision, Generation: generation})
+	}
+	if c.Entry.Proven() {
+		c.verify(ctx, "connected again; verified")
+		return
+	}
+	c.Intents.Repair = true
+}
+
+// endpointHealthy ends a degraded spell, heals a failed connection whose receipt holds, and else delivers.
+func (c *connection) endpointHealthy(ctx workflow.Context) {
+	c.Degraded = nil
+	if c.Entry.State == delivery.Ready {
+		return
+	}
+	out := c.apply(ctx, delivery.Verified{
+		Revision: c.Entry.DesiredRevision, Generation: c.Entry.Generation, Reason: "the endpoint is well again",
+	})
+	c.Intents.Repair = out.Ignored != ""
+}

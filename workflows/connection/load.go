@@ -1,0 +1,78 @@
+package connection
+
+import (
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/holdfast-mcp/holdfast/activities/desired"
+	"github.com/holdfast-mcp/holdfast/internal/apperr"
+	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
+	"github.com/holdfast-mcp/holdfast/internal/domain/health"
+)
+
+// load reads what is wanted and tells the ledger. What cannot be read is a failure of its own and changes nothing else:
+// the engine keeps what it has.
+func (c *connection) load(ctx workflow.Context) {
+	trigger := c.Intents.Trigger
+	c.Intents.Load, c.Intents.Trigger = false, ""
+
+	var got desired.LoadResult
+	err := workflow.ExecuteLocalActivity(loadOptions(ctx, "read what is wanted of "+c.Key.Name),
+		desired.LoadName, desired.LoadRequest{Key: c.Key}).Get(ctx, &got)
+	if temporal.IsCanceledError(err) {
+		return
+	}
+	if err != nil {
+		f := failureOf(err, health.StageDesiredConfig)
+		c.LoadFailure = &f
+		if c.Entry.DesiredRevision != "" {
+			c.fail(ctx, f)
+		}
+		return
+	}
+	c.LoadFailure, c.NextAttemptAt = nil, nil
+	if !got.Present {
+		c.unwanted(ctx)
+		return
+	}
+	if got.EngineID != "" {
+		c.EngineID = got.EngineID
+	}
+	c.Desired = &got
+	if c.Entry.DesiredRevision != got.Revision {
+		c.Attempts, c.WaitingFor, c.DisabledAt = 0, "", nil
+	}
+	c.apply(ctx, delivery.Wanted{Revision: got.Revision, Trigger: trigger})
+	if got.Failure != nil {
+		c.fail(ctx, *got.Failure)
+	}
+}
+
+// unwanted withdraws the entry from the engine, once, and forgets what was delivered.
+func (c *connection) unwanted(ctx workflow.Context) {
+	if c.Entry.State != delivery.NotDesired {
+		c.disconnect(ctx, "nothing is desired any more", false)
+	}
+	c.Desired, c.Tools, c.Degraded, c.WaitingFor, c.EngineStatus = nil, nil, nil, "", ""
+	c.apply(ctx, delivery.Unwanted{Reason: "nothing is desired any more"})
+}
+
+// failureOf reads the failure that an activity reported, or says that the activity itself was lost.
+func failureOf(err error, stage health.Stage) health.Failure {
+	if f, ok := apperr.FailureOf(err); ok {
+		return f
+	}
+	return health.EngineUnreachable(stage, "no worker finished the step: "+rootCause(err))
+}
+
+// rootCause names what became of an activity, without its text.
+func rootCause(err error) string {
+	switch {
+	case temporal.IsTimeoutError(err):
+		return "it timed out"
+	case temporal.IsCanceledError(err):
+		return "it was canceled"
+	default:
+		return "it failed"
+	}
+}

@@ -1,0 +1,115 @@
+package connection
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
+	"github.com/holdfast-mcp/holdfast/internal/searchattr"
+)
+
+// published is what other readers were told last: it is told again only when it changed.
+type published struct {
+	state delivery.State
+	code  string
+	memo  string
+}
+
+// publish tells lists, filters and the Temporal UI how the connection stands.
+func (c *connection) publish(ctx workflow.Context) {
+	snapshot := c.snapshot()
+	raw, err := json.Marshal(snapshot)
+	if err != nil {
+		c.log.Error("snapshot not published", "error", err)
+		return
+	}
+	code := ""
+	if snapshot.Failure != nil && (snapshot.State == delivery.Failed || snapshot.State == delivery.Stale) {
+		code = string(snapshot.Failure.Code)
+	}
+	c.publishAttributes(ctx, snapshot.State, code)
+	if string(raw) != c.published.memo {
+		c.published.memo = string(raw)
+		if err := workflow.UpsertMemo(ctx, map[string]any{MemoSnapshot: snapshot}); err != nil {
+			c.log.Error("memo not published", "error", err)
+		}
+	}
+	workflow.SetCurrentDetails(ctx, c.card(snapshot))
+}
+
+func (c *connection) publishAttributes(ctx workflow.Context, state delivery.State, code string) {
+	if c.published.state == "" {
+		c.published.state, c.published.code = c.attributesNow(ctx)
+	}
+	if c.published.state == state && c.published.code == code {
+		return
+	}
+	updates := []temporal.SearchAttributeUpdate{
+		searchattr.State.ValueSet(string(state)), searchattr.StateSince.ValueSet(workflow.Now(ctx)),
+	}
+	if code == "" {
+		updates = append(updates, searchattr.FailureCode.ValueUnset())
+	} else {
+		updates = append(updates, searchattr.FailureCode.ValueSet(code))
+	}
+	if c.published.state == "" {
+		updates = append(updates, searchattr.Workspace.ValueSet(c.Key.Workspace), searchattr.Name.ValueSet(c.Key.Name))
+		if c.EngineID != "" {
+			updates = append(updates, searchattr.Engine.ValueSet(c.EngineID))
+		}
+	}
+	if err := workflow.UpsertTypedSearchAttributes(ctx, updates...); err != nil {
+		c.log.Error("search attributes not published", "error", err)
+		return
+	}
+	c.published.state, c.published.code = state, code
+}
+
+// attributesNow reads what an earlier run or the start published, so that a new run does not say it again.
+func (c *connection) attributesNow(ctx workflow.Context) (delivery.State, string) {
+	now := workflow.GetTypedSearchAttributes(ctx)
+	state, _ := now.GetKeyword(searchattr.State)
+	code, _ := now.GetKeyword(searchattr.FailureCode)
+	return delivery.State(state), code
+}
+
+// card is the status card of the Temporal UI, in Markdown. Everything on it is redacted already.
+func (c *connection) card(s Snapshot) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "**%s** — %s/%s\n\n", s.State, c.Key.Workspace, c.Key.Name)
+	line := func(name, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "- %s: %s\n", name, value)
+		}
+	}
+	line("directory", c.Key.Directory)
+	line("engine", c.EngineID)
+	if n := len(c.Transitions); n > 0 {
+		t := c.Transitions[n-1]
+		line("since", t.At.UTC().Format("2006-01-02 15:04:05Z"))
+		line("why", t.Reason)
+	}
+	if s.Degraded != nil {
+		line("degraded", s.Degraded.Failure.Message)
+	}
+	if s.Failure != nil {
+		line("failure", string(s.Failure.Code)+": "+s.Failure.Message)
+		line("cause", s.Failure.Cause())
+		line("next step", s.Failure.RecommendedAction)
+	}
+	if s.NextAttemptAt != nil {
+		line("next attempt", s.NextAttemptAt.UTC().Format("2006-01-02 15:04:05Z"))
+	}
+	line("waiting for", string(s.WaitingFor))
+	if s.Attempts > 0 {
+		line("failures in a row", fmt.Sprint(s.Attempts))
+	}
+	if c.Tools != nil {
+		line("tools", fmt.Sprintf("%d listed, missing: %d", c.Tools.Count, len(c.Tools.Missing)))
+	}
+	return b.String()
+}

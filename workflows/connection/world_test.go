@@ -1,0 +1,221 @@
+package connection_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/holdfast-mcp/holdfast/activities/desired"
+	"github.com/holdfast-mcp/holdfast/activities/endpoint"
+	"github.com/holdfast-mcp/holdfast/activities/engine"
+	"github.com/holdfast-mcp/holdfast/internal/apperr"
+	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
+	"github.com/holdfast-mcp/holdfast/internal/domain/health"
+	"github.com/holdfast-mcp/holdfast/workflows/connection"
+)
+
+var key = delivery.Key{Workspace: "w1", Name: "cloud", Directory: "/srv/w1"}
+
+// pollInterval is the wait between two looks that find nothing to decide.
+const pollInterval = 30 * time.Second
+
+// world is the world around one workflow under skipped time: a store, an engine and an endpoint that a test scripts. It
+// speaks the activities' contract; the workflow is the real one.
+type world struct {
+	t   *testing.T
+	env *testsuite.TestWorkflowEnvironment
+
+	mu        sync.Mutex
+	wanted    desired.LoadResult
+	loadErr   error
+	registers []engine.RegisterRequest
+	probes    int
+	looks     []engine.InspectRequest
+	drops     []engine.DisconnectRequest
+	// onRegister, onProbe, onInspect answer; nil is the answer of a world where all is well.
+	onRegister   func(engine.RegisterRequest) (engine.RegisterResult, error)
+	onProbe      func() endpoint.ProbeResult
+	onInspect    func(engine.InspectRequest) (engine.InspectResult, error)
+	onDisconnect func(engine.DisconnectRequest) engine.DisconnectResult
+	answered     int
+	asked        int
+}
+
+func newWorld(t *testing.T) *world {
+	t.Helper()
+	var suite testsuite.WorkflowTestSuite
+	w := &world{t: t, env: suite.NewTestWorkflowEnvironment()}
+	w.wanted = desired.LoadResult{
+		Present: true, Revision: "r1", EngineID: "engine-1", Profile: "generic", TimeoutMillis: 5000,
+	}
+	w.env.SetTestTimeout(30 * time.Second)
+	w.env.RegisterWorkflowWithOptions(connection.Workflow, workflow.RegisterOptions{Name: connection.WorkflowName})
+	w.env.SetStartWorkflowOptions(startOptions())
+	w.env.RegisterActivityWithOptions(w.load, activity.RegisterOptions{Name: desired.LoadName})
+	w.env.RegisterActivityWithOptions(w.register, activity.RegisterOptions{Name: engine.RegisterName})
+	w.env.RegisterActivityWithOptions(w.probe, activity.RegisterOptions{Name: endpoint.ProbeName})
+	w.env.RegisterActivityWithOptions(w.inspect, activity.RegisterOptions{Name: engine.InspectName})
+	w.env.RegisterActivityWithOptions(w.disconnect, activity.RegisterOptions{Name: engine.DisconnectName})
+	return w
+}
+
+func (w *world) load(context.Context, desired.LoadRequest) (desired.LoadResult, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.wanted, w.loadErr
+}
+
+func (w *world) register(_ context.Context, in engine.RegisterRequest) (engine.RegisterResult, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.registers = append(w.registers, in)
+	if w.onRegister != nil {
+		return w.onRegister(in)
+	}
+	return delivered(), nil
+}
+
+func (w *world) probe(context.Context, endpoint.ProbeRequest) (endpoint.ProbeResult, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.probes++
+	if w.onProbe != nil {
+		return w.onProbe(), nil
+	}
+	return well(), nil
+}
+
+func (w *world) inspect(_ context.Context, in engine.InspectRequest) (engine.InspectResult, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.looks = append(w.looks, in)
+	if w.onInspect != nil {
+		return w.onInspect(in)
+	}
+	return inSync(in)
+}
+
+func (w *world) disconnect(_ context.Context, in engine.DisconnectRequest) (engine.DisconnectResult, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.drops = append(w.drops, in)
+	if w.onDisconnect != nil {
+		return w.onDisconnect(in), nil
+	}
+	return engine.DisconnectResult{OK: true, LatencyMillis: 2}, nil
+}
+
+func delivered() engine.RegisterResult {
+	return engine.RegisterResult{Outcome: engine.RegisterDelivered, Status: "connected"}
+}
+
+func well() endpoint.ProbeResult {
+	return endpoint.ProbeResult{Expected: []string{}, Present: []string{"echo"}, Missing: []string{}, Count: 1}
+}
+
+func unreachable() endpoint.ProbeResult {
+	f := health.ProbeUnreachable("connection refused", nil)
+	return endpoint.ProbeResult{Failure: &f, Unreachable: true, Missing: []string{}}
+}
+
+func refused() endpoint.ProbeResult {
+	f := health.InvalidToken(health.StageTransportAuth, health.AliasAuthInvalid, "http 401")
+	return endpoint.ProbeResult{Failure: &f}
+}
+
+// inSync answers like a look that finds nothing to decide.
+func inSync(in engine.InspectRequest) (engine.InspectResult, error) {
+	if in.Once {
+		return engine.InspectResult{Decision: engine.DecisionInSync, Status: "connected"}, nil
+	}
+	return engine.InspectResult{}, apperr.NotDue("in sync: connected", pollInterval)
+}
+
+// once makes an inspection decide one thing the first time, and then find nothing.
+func (w *world) once(decision engine.InspectResult) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.onInspect = func(in engine.InspectRequest) (engine.InspectResult, error) {
+		w.onInspect = nil
+		return decision, nil
+	}
+}
+
+// set changes the world under its lock.
+func (w *world) set(change func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change()
+}
+
+// at does something at a virtual time after the start.
+func (w *world) at(after time.Duration, do func()) { w.env.RegisterDelayedCallback(do, after) }
+
+// update sends an update at a virtual time and requires its answer.
+func (w *world) update(after time.Duration, name, id string, got func(any)) {
+	w.asked++
+	w.at(after, func() {
+		w.env.UpdateWorkflow(name, id, &testsuite.TestUpdateCallback{
+			OnAccept: func() {},
+			OnReject: func(err error) { require.NoError(w.t, err) },
+			OnComplete: func(answer any, err error) {
+				require.NoError(w.t, err)
+				w.answered++
+				if got != nil {
+					got(answer)
+				}
+			},
+		}, connection.Request{})
+	})
+}
+
+// run lets the workflow live until the virtual time is over, and requires that it was canceled then, not failed.
+func (w *world) run(span time.Duration) {
+	w.t.Helper()
+	w.at(span, w.env.CancelWorkflow)
+	w.env.ExecuteWorkflow(connection.WorkflowName, &connection.State{Key: key})
+	require.True(w.t, w.env.IsWorkflowCompleted())
+	var canceled interface{ Error() string } = w.env.GetWorkflowError()
+	require.ErrorContains(w.t, errors.Unwrap(w.env.GetWorkflowError()), "canceled", canceled)
+	require.Equal(w.t, w.asked, w.answered, "an update was not answered")
+}
+
+func (w *world) snapshot() connection.Snapshot {
+	w.t.Helper()
+	value, err := w.env.QueryWorkflow(connection.QuerySnapshot)
+	require.NoError(w.t, err)
+	var s connection.Snapshot
+	require.NoError(w.t, value.Get(&s))
+	return s
+}
+
+func (w *world) health() connection.Health {
+	w.t.Helper()
+	value, err := w.env.QueryWorkflow(connection.QueryHealth)
+	require.NoError(w.t, err)
+	var h connection.Health
+	require.NoError(w.t, value.Get(&h))
+	return h
+}
+
+// states is the way that the connection took, as "from>to".
+func (w *world) states() []string {
+	w.t.Helper()
+	value, err := w.env.QueryWorkflow(connection.QueryTransitions)
+	require.NoError(w.t, err)
+	var all []connection.Transition
+	require.NoError(w.t, value.Get(&all))
+	way := make([]string, 0, len(all))
+	for i, tr := range all {
+		require.Equal(w.t, int64(i+1), tr.Sequence)
+		way = append(way, string(tr.To))
+	}
+	return way
+}
