@@ -85,8 +85,9 @@ func (c *Connection) UnmarshalYAML(node *yaml.Node) error {
 	return node.Decode((*plain)(c))
 }
 
-// Config is the connection's desired config in the JSON form that normalisation takes.
-func (c Connection) Config() (json.RawMessage, error) {
+// Body is the connection in the JSON form from which a desired config and its metadata are normalised: {config, tokenMetadata,
+// org, expectedTools}.
+func (c Connection) Body() (json.RawMessage, error) {
 	config := map[string]any{
 		"type":    "remote",
 		"url":     c.URL,
@@ -102,7 +103,17 @@ func (c Connection) Config() (json.RawMessage, error) {
 	if c.OAuth != nil {
 		config["oauth"] = c.OAuth
 	}
-	data, err := json.Marshal(config)
+	body := map[string]any{"config": config}
+	if len(c.ExpectedTools) > 0 {
+		body["expectedTools"] = c.ExpectedTools
+	}
+	if len(c.TokenMetadata) > 0 {
+		body["tokenMetadata"] = c.TokenMetadata
+	}
+	if len(c.Org) > 0 {
+		body["org"] = c.Org
+	}
+	data, err := json.Marshal(body)
 	if err != nil {
 		return nil, fmt.Errorf("encode connection %q of %s: a value cannot be written as JSON", c.Name, c.Where())
 	}

@@ -71,17 +71,21 @@ func TestAWholeManifestIsRead(t *testing.T) {
 	require.Equal(t, manifest.ProfileGeneric, two.Connections[0].Profile)
 }
 
-func TestAConnectionsConfigIsInTheFormThatNormalisationTakes(t *testing.T) {
+func TestAConnectionsBodyIsInTheFormThatNormalisationTakes(t *testing.T) {
 	t.Parallel()
 	read, err := manifest.Load(variables, manifestFile(t, full))
 	require.NoError(t, err)
-	config, err := read.Workspaces[0].Connections[0].Config()
+	body, err := read.Workspaces[0].Connections[0].Body()
 	require.NoError(t, err)
-	require.JSONEq(t, `{"type":"remote","url":"https://api.openworklabs.com/mcp","enabled":true,"oauth":false,"timeout":2500,
-		"headers":{"Authorization":"Bearer t: {x}","X-Price":"$5 and $5"}}`, string(config))
-	config, err = read.Workspaces[1].Connections[0].Config()
+	require.JSONEq(t, `{
+		"config": {"type":"remote","url":"https://api.openworklabs.com/mcp","enabled":true,"oauth":false,"timeout":2500,
+			"headers":{"Authorization":"Bearer t: {x}","X-Price":"$5 and $5"}},
+		"expectedTools": ["search_capabilities"],
+		"tokenMetadata": {"organizationId":"007","expiresAt":"2026-01-01T00:00:00Z","scopes":3},
+		"org": {"id":"007"}}`, string(body))
+	body, err = read.Workspaces[1].Connections[0].Body()
 	require.NoError(t, err)
-	require.JSONEq(t, `{"type":"remote","url":"http://127.0.0.1:1/mcp","enabled":false,"oauth":false,"timeout":900}`, string(config))
+	require.JSONEq(t, `{"config": {"type":"remote","url":"http://127.0.0.1:1/mcp","enabled":false,"oauth":false,"timeout":900}}`, string(body))
 }
 
 func TestSeveralFilesAreReadAsOne(t *testing.T) {

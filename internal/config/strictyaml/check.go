@@ -114,7 +114,6 @@ func (c *checker) sequence(node *yaml.Node, shape reflect.Type, path string) {
 }
 
 var (
-	anyType  = reflect.TypeFor[any]()
 	freeMap  = reflect.TypeFor[map[string]any]()
 	freeList = reflect.TypeFor[[]any]()
 )

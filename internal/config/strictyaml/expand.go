@@ -35,10 +35,10 @@ func Expand(text string, lookup Lookup) (value string, found bool, err error) {
 	var problem error
 	value = variablePattern.ReplaceAllStringFunc(text, func(match string) string {
 		found = true
-		switch {
-		case match == "$$":
+		switch match {
+		case "$$":
 			return "$"
-		case match == "${":
+		case "${":
 			problem = errors.New("${ does not begin a variable: write ${NAME}, or $${ for the two characters")
 			return match
 		}

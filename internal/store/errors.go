@@ -1,0 +1,67 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// ErrNotFound says that there is no such row.
+var ErrNotFound = errors.New("not in the store")
+
+// ErrUnknownEngine says that a desired config names an engine that was not put before.
+var ErrUnknownEngine = errors.New("engine is not in the store: put it first")
+
+// ErrEngineInUse says that an engine cannot be deleted, because connections name it.
+var ErrEngineInUse = errors.New("connections use the engine: remove them first")
+
+// CorruptRowError says that a row is there but cannot be read: its sealed text was damaged, moved from another row or sealed with
+// another keyset, or its content makes no sense. The row is left as it is; writing it anew repairs it.
+type CorruptRowError struct {
+	Table  string
+	Key    string // the row's key in words
+	Column string
+	Cause  error // never quotes the content
+}
+
+func (e *CorruptRowError) Error() string {
+	return fmt.Sprintf("read row of %s (%s): column %s: %v: put it anew, or restore database and keysets from one backup",
+		e.Table, e.Key, e.Column, e.Cause)
+}
+
+// Unwrap gives what is wrong with the column.
+func (e *CorruptRowError) Unwrap() error { return e.Cause }
+
+// WrongKeysetError says that the database was written with other keysets than those given.
+type WrongKeysetError struct {
+	Path    string // of the database
+	KeyDir  string
+	Purpose string // "aead" or "mac"
+}
+
+func (e *WrongKeysetError) Error() string {
+	return fmt.Sprintf("open store %s: it was written with another %s keyset than %s/%s.json: name the folder of its own keysets, or restore them from a backup",
+		e.Path, e.Purpose, e.KeyDir, e.Purpose)
+}
+
+// NewerSchemaError says that a newer release has migrated the database.
+type NewerSchemaError struct {
+	Path  string
+	Found int64
+	Known int64
+}
+
+func (e *NewerSchemaError) Error() string {
+	return fmt.Sprintf("open store %s: its schema has version %d and this program knows up to %d: use the newer release that wrote it",
+		e.Path, e.Found, e.Known)
+}
+
+// PushInFlightError says that a push of the same connection may still have an effect on the engine.
+type PushInFlightError struct {
+	Key   Key
+	Until time.Time
+}
+
+func (e *PushInFlightError) Error() string {
+	return fmt.Sprintf("begin push (%s): another one is under way until %s at most", e.Key, e.Until.Format(time.RFC3339Nano))
+}

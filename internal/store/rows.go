@@ -1,0 +1,71 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+)
+
+// scanner is a *sql.Row or *sql.Rows.
+type scanner interface{ Scan(target ...any) error }
+
+// list reads all rows of a query. Corrupt rows are left out of the answer and joined in the error; any other error ends the list.
+func list[T any](ctx context.Context, db *sql.DB, query string, args []any, scan func(scanner) (T, error)) (found []T, err error) {
+	rows, err := db.QueryContext(ctx, query, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+
+	var bad []error
+	for rows.Next() {
+		each, err := scan(rows)
+		var corrupt *CorruptRowError
+		switch {
+		case err == nil:
+			found = append(found, each)
+		case errors.As(err, &corrupt):
+			bad = append(bad, corrupt)
+		default:
+			return nil, err
+		}
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return found, errors.Join(bad...)
+}
+
+// missing turns the driver's "no rows" into ours.
+func missing(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrNotFound
+	}
+	return err
+}
+
+// replaceable tells whether a row that could not be read may be written over: there is none, or only a damaged one.
+func replaceable(err error) bool {
+	var corrupt *CorruptRowError
+	return errors.Is(err, ErrNotFound) || errors.As(err, &corrupt)
+}
+
+func affected(result sql.Result) (bool, error) {
+	rows, err := result.RowsAffected()
+	return rows > 0, err
+}
+
+func toMicros(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.UnixMicro()
+}
+
+func fromMicros(micros int64) time.Time {
+	if micros == 0 {
+		return time.Time{}
+	}
+	return time.UnixMicro(micros).UTC()
+}

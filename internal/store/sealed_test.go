@@ -1,0 +1,142 @@
+package store_test
+
+import (
+	"database/sql"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-mcp/holdfast/internal/store"
+)
+
+func TestNoSecretIsReadableOnDiskOrInText(t *testing.T) {
+	t.Parallel()
+	opened, dir := open(t)
+	want := wanted(key("a"))
+	_, err := opened.PutDesired(t.Context(), want)
+	require.NoError(t, err)
+	require.NoError(t, opened.PutProbe(t.Context(), key("a"), store.ProbeState{Canary: []byte("canary-s3cr3t")}))
+
+	files, err := filepath.Glob(dbPath(dir) + "*")
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		require.NoError(t, err)
+		require.NotContains(t, string(data), "s3cr3t", file)
+	}
+	engine, err := opened.Engine(t.Context(), "e")
+	require.NoError(t, err)
+	require.NotContains(t, fmt.Sprintf("%v %+v %#v %v %+v %#v", engine, engine, engine, want, want, want), "s3cr3t")
+}
+
+func TestASealedValueIsReadOnlyInItsOwnCell(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ name, tamper, table, column string }{
+		{"config of another row", `UPDATE connection_desired SET config = (SELECT config FROM connection_desired WHERE name = 'b') WHERE name = 'a'`, "connection_desired", "config"},
+		{"another column of the row", `UPDATE connection_desired SET config = metadata WHERE name = 'a'`, "connection_desired", "config"},
+		{"metadata of another row", `UPDATE connection_desired SET metadata = (SELECT metadata FROM connection_desired WHERE name = 'b') WHERE name = 'a'`, "connection_desired", "metadata"},
+		{"the row under another name", `DELETE FROM connection_desired WHERE name = 'a'; UPDATE connection_desired SET name = 'a' WHERE name = 'b'`, "connection_desired", "config"},
+		{"damaged", `UPDATE connection_desired SET config = zeroblob(80) WHERE name = 'a'`, "connection_desired", "config"},
+		{"emptied", `UPDATE connection_desired SET config = x'' WHERE name = 'a'`, "connection_desired", "config"},
+		{"in clear", `UPDATE connection_desired SET config = CAST('{}' AS BLOB) WHERE name = 'a'`, "connection_desired", "config"},
+		{"no profile", `UPDATE connection_desired SET profile = 'x-s3cr3t' WHERE name = 'a'`, "connection_desired", "profile"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			opened, dir := open(t)
+			for _, name := range []string{"a", "b"} {
+				_, err := opened.PutDesired(t.Context(), wanted(key(name)))
+				require.NoError(t, err)
+			}
+			tamper(t, dir, tc.tamper)
+
+			got, err := opened.Desired(t.Context(), key("a"))
+			requireCorrupt(t, err, tc.table, tc.column, key("a").String())
+			require.Zero(t, got)
+			require.NotErrorIs(t, err, store.ErrNotFound)
+			require.NotContains(t, err.Error(), "s3cr3t")
+
+			changed, err := opened.PutDesired(t.Context(), wanted(key("a")))
+			require.NoError(t, err, "putting it anew repairs it")
+			require.True(t, changed)
+			_, err = opened.Desired(t.Context(), key("a"))
+			require.NoError(t, err)
+		})
+	}
+}
+
+func TestADamagedRowDoesNotHideTheOthers(t *testing.T) {
+	t.Parallel()
+	opened, dir := open(t)
+	for _, name := range []string{"a", "b", "c", "d"} {
+		_, err := opened.PutDesired(t.Context(), wanted(key(name)))
+		require.NoError(t, err)
+	}
+	tamper(t, dir, `UPDATE connection_desired SET config = x'00' WHERE name IN ('b', 'd')`)
+
+	found, err := opened.ListDesired(t.Context(), store.Filter{})
+	requireCorrupt(t, err, "connection_desired", "config", key("b").String())
+	require.ErrorContains(t, err, key("d").String())
+	require.Len(t, found, 2)
+	require.Equal(t, "a", found[0].Name)
+	require.Equal(t, "c", found[1].Name)
+
+	names, err := opened.KeysByEngine(t.Context(), "e")
+	require.NoError(t, err)
+	require.Len(t, names, 4)
+	existed, err := opened.DeleteDesired(t.Context(), key("b"))
+	require.NoError(t, err)
+	require.True(t, existed)
+}
+
+func TestADamagedEngineIsNamedAndCanBePutAnew(t *testing.T) {
+	t.Parallel()
+	opened, dir := open(t)
+	_, err := opened.PutEngine(t.Context(), store.Engine{ID: "f", BaseURL: "http://127.0.0.1:4097", Password: "p"})
+	require.NoError(t, err)
+	tamper(t, dir, `UPDATE engine SET password = (SELECT password FROM engine WHERE id = 'f') WHERE id = 'e'`)
+
+	_, err = opened.Engine(t.Context(), "e")
+	requireCorrupt(t, err, "engine", "password", `"e"`)
+	all, err := opened.Engines(t.Context())
+	requireCorrupt(t, err, "engine", "password", `"e"`)
+	require.Len(t, all, 1)
+	changed, err := opened.PutEngine(t.Context(), store.Engine{ID: "e", BaseURL: "http://127.0.0.1:4096"})
+	require.NoError(t, err)
+	require.True(t, changed)
+}
+
+func TestADamagedCanaryLeavesTheRestReadable(t *testing.T) {
+	t.Parallel()
+	opened, dir := open(t)
+	require.NoError(t, opened.PutProbe(t.Context(), key("a"), store.ProbeState{LastProbeAt: monday, Misses: 2, Canary: []byte("c")}))
+	tamper(t, dir, `UPDATE connection_runtime SET canary = x'0102'`)
+	state, err := opened.Probe(t.Context(), key("a"))
+	requireCorrupt(t, err, "connection_runtime", "canary", key("a").String())
+	require.Equal(t, store.ProbeState{LastProbeAt: monday, Misses: 2}, state)
+}
+
+func requireCorrupt(t *testing.T, err error, table, column, rowKey string) {
+	t.Helper()
+	var corrupt *store.CorruptRowError
+	require.ErrorAs(t, err, &corrupt)
+	require.Equal(t, table, corrupt.Table)
+	require.Equal(t, column, corrupt.Column)
+	require.Contains(t, corrupt.Key, rowKey)
+	require.ErrorContains(t, err, table)
+	require.ErrorContains(t, err, rowKey)
+}
+
+// tamper changes the database behind the store's back.
+func tamper(t *testing.T, dir, statements string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+dbPath(dir)+"?_pragma=busy_timeout(5000)")
+	require.NoError(t, err)
+	_, err = db.ExecContext(t.Context(), statements)
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+}

@@ -1,0 +1,141 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/pressly/goose/v3"
+	"modernc.org/sqlite"
+	sqlitelib "modernc.org/sqlite/lib"
+
+	"github.com/holdfast-mcp/holdfast/internal/filelock"
+)
+
+const (
+	readers = 4
+	// synchronous FULL makes an acknowledged write survive a power cut, not only a crash of the process.
+	synchronous = "FULL"
+	// busyTimeout is how long a write waits for another process's write.
+	busyTimeout = 10 * time.Second
+	// prepareTimeout bounds waiting for other processes that create or migrate the database.
+	prepareTimeout = 60 * time.Second
+)
+
+//go:embed migrations/sqlite/*.sql
+var migrations embed.FS
+
+// prepare makes the file ready for use: private, migrated, proven to belong to the keysets. Processes that start together do it
+// one after another. It gives the absolute path.
+func prepare(ctx context.Context, options Options) (path string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, prepareTimeout)
+	defer cancel()
+
+	if path, err = filepath.Abs(options.Path); err != nil {
+		return "", err
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return "", err
+	}
+	lock, err := filelock.Acquire(ctx, path+".lock")
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, lock.Release()) }()
+
+	if err := makePrivate(path); err != nil {
+		return "", err
+	}
+	db, err := openPool(path, 1, "journal_mode(WAL)", "synchronous("+synchronous+")")
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+
+	if err := migrate(ctx, db, path); err != nil {
+		return "", err
+	}
+	return path, proveKeysets(ctx, db, path, options.Keys)
+}
+
+// makePrivate runs before SQLite sees the file, because SQLite gives its side files the mode of the database.
+func makePrivate(path string) error {
+	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err == nil && info.Mode().Perm()&0o077 != 0 {
+		err = file.Chmod(0o600)
+	}
+	return errors.Join(err, file.Close())
+}
+
+func migrate(ctx context.Context, db *sql.DB, path string) error {
+	files, err := fs.Sub(migrations, "migrations/sqlite")
+	if err != nil {
+		return err
+	}
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db, files)
+	if err != nil {
+		return fmt.Errorf("read migrations: %w", err)
+	}
+	found, known, err := provider.GetVersions(ctx)
+	if err != nil {
+		return fmt.Errorf("read schema version: %w", err)
+	}
+	if found > known {
+		return &NewerSchemaError{Path: path, Found: found, Known: known}
+	}
+	if _, err := provider.Up(ctx); err != nil {
+		return fmt.Errorf("migrate: %w", err)
+	}
+	return nil
+}
+
+// openPool opens the file with at most size connections; every transaction begins as a writer, so that it never has to be given
+// up halfway because another process wrote first.
+func openPool(path string, size int, pragmas ...string) (*sql.DB, error) {
+	query := url.Values{"_txlock": {"immediate"}}
+	query.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()))
+	query.Add("_pragma", "foreign_keys(1)")
+	for _, pragma := range pragmas {
+		query.Add("_pragma", pragma)
+	}
+	address := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: query.Encode()}
+	db, err := sql.Open("sqlite", address.String())
+	if err != nil {
+		return nil, err
+	}
+	db.SetMaxOpenConns(size)
+	db.SetMaxIdleConns(size)
+	return db, nil
+}
+
+// explain adds what to do where SQLite's own words do not.
+func explain(err error) error {
+	if code(err)&0xff == sqlitelib.SQLITE_NOTADB {
+		return fmt.Errorf("the file is no SQLite database, it is left as it is: name another path or move it away: %w", err)
+	}
+	return err
+}
+
+// code is SQLite's extended result code; 0 when err is none of SQLite's.
+func code(err error) int {
+	var fault *sqlite.Error
+	if errors.As(err, &fault) {
+		return fault.Code()
+	}
+	return 0
+}
+
+func isForeignKeyFault(err error) bool {
+	return code(err) == sqlitelib.SQLITE_CONSTRAINT_FOREIGNKEY
+}

@@ -1,0 +1,95 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/holdfast-mcp/holdfast/internal/keys"
+)
+
+// Options say which database to open, and with which keysets.
+type Options struct {
+	Path string     // of the SQLite file; it and its folder are created when absent
+	Keys *keys.Keys // the keysets that the database was, or will be, written with
+}
+
+// Store is safe for concurrent use, and beside other processes on the same file. A write waits at most 10 s for another
+// process's write; a read never waits.
+type Store struct {
+	path string
+
+	read  *sql.DB
+	write *sql.DB // one connection: writers of this process queue here instead of contending for the file
+	run   statements
+	seal  sealer
+}
+
+// Open creates or migrates the database and checks that the keysets are its own. It gives a *NewerSchemaError or a
+// *WrongKeysetError where it must not be used.
+func Open(ctx context.Context, options Options) (*Store, error) {
+	if options.Path == "" || options.Keys == nil {
+		return nil, errors.New("open store: a path and keysets are needed")
+	}
+	path, err := prepare(ctx, options)
+	if err != nil {
+		return nil, fmt.Errorf("open store %s: %w", options.Path, explain(err))
+	}
+	store := &Store{path: path, seal: sealer{aead: options.Keys.AEAD()}}
+	if err := store.connect(ctx); err != nil {
+		return nil, errors.Join(fmt.Errorf("open store %s: %w", path, explain(err)), store.Close())
+	}
+	return store, nil
+}
+
+// Path is the absolute path of the database file.
+func (s *Store) Path() string { return s.path }
+
+// Ping reads from the database, and fails where it cannot be read.
+func (s *Store) Ping(ctx context.Context) error {
+	var rows int
+	if err := s.read.QueryRowContext(ctx, `SELECT count(*) FROM keyset_proof`).Scan(&rows); err != nil {
+		return fmt.Errorf("read store: %w", err)
+	}
+	return nil
+}
+
+// Close ends all connections. The store cannot be used afterwards.
+func (s *Store) Close() error {
+	var faults []error
+	for _, pool := range []*sql.DB{s.read, s.write} {
+		if pool != nil {
+			faults = append(faults, pool.Close())
+		}
+	}
+	if err := errors.Join(faults...); err != nil {
+		return fmt.Errorf("close store: %w", err)
+	}
+	return nil
+}
+
+func (s *Store) connect(ctx context.Context) (err error) {
+	if s.read, err = openPool(s.path, readers, "query_only(1)"); err != nil {
+		return err
+	}
+	if s.write, err = openPool(s.path, 1, "synchronous("+synchronous+")"); err != nil {
+		return err
+	}
+	return s.run.prepare(ctx, s.read, s.write)
+}
+
+// inTransaction runs do while no other writer, of this or another process, can write.
+func (s *Store) inTransaction(ctx context.Context, do func(tx *sql.Tx) error) error {
+	tx, err := s.write.BeginTx(ctx, nil)
+	if err != nil {
+		return fmt.Errorf("begin transaction: %w", err)
+	}
+	if err := do(tx); err != nil {
+		return errors.Join(err, tx.Rollback())
+	}
+	if err := tx.Commit(); err != nil {
+		return fmt.Errorf("commit transaction: %w", err)
+	}
+	return nil
+}
