@@ -1,0 +1,230 @@
+package app
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
+
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/interceptor"
+	sdklog "go.temporal.io/sdk/log"
+	"go.uber.org/fx"
+
+	"github.com/holdfast-mcp/holdfast/activities/desired"
+	"github.com/holdfast-mcp/holdfast/activities/endpoint"
+	"github.com/holdfast-mcp/holdfast/activities/engine"
+	"github.com/holdfast-mcp/holdfast/internal/config"
+	"github.com/holdfast-mcp/holdfast/internal/keys"
+	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/telemetry"
+	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
+	"github.com/holdfast-mcp/holdfast/internal/workerhost"
+)
+
+const (
+	httpDrain = 5 * time.Second
+	flush     = 5 * time.Second
+)
+
+// WorkerOptions are what a worker needs beside its settings.
+type WorkerOptions struct {
+	Config  config.Config
+	Version string
+
+	// Address and Namespace of Temporal override TEMPORAL_* when not empty.
+	Address   string
+	Namespace string
+	// LogOutput gets the log; nil is standard error.
+	LogOutput io.Writer
+	// SpanExporter overrides the OTLP exporter; for tests.
+	SpanExporter sdktrace.SpanExporter
+}
+
+// StopBudget is how long a worker takes to stop at most: HTTP requests drain, running activities end, telemetry is
+// flushed. Whoever supervises the process must wait longer than that before it kills.
+func StopBudget(cfg config.Config) time.Duration { return 2*httpDrain + cfg.Worker.StopTimeout + flush }
+
+// Worker is the graph of a worker: telemetry, keys and store, the Temporal client, the activities, the worker, and the
+// servers beside it, in that order; it stops in the reverse one.
+func Worker(o WorkerOptions) fx.Option {
+	return fx.Options(
+		fx.StopTimeout(StopBudget(o.Config)),
+		fx.Supply(o),
+		telemetry.Module,
+		telemetry.FxLogger,
+		temporalclient.Module,
+		fx.Provide(
+			telemetryOptions, openKeys, openStore, temporalOptions,
+			provideActivities, provideHost, provideHealth, provideCodec,
+		),
+		fx.Invoke(func(Servers, *CodecServer) {}),
+	)
+}
+
+func telemetryOptions(o WorkerOptions) telemetry.Options {
+	return telemetry.Options{
+		Service:      telemetry.Service{Role: "worker", Version: o.Version},
+		Output:       o.LogOutput,
+		Format:       telemetry.Format(o.Config.Log.Format),
+		Level:        o.Config.Log.SlogLevel(),
+		SpanExporter: o.SpanExporter,
+	}
+}
+
+func openKeys(o WorkerOptions) (*keys.Keys, error) { return keys.Open(o.Config.Keys.Dir) }
+
+func openStore(lc fx.Lifecycle, o WorkerOptions, k *keys.Keys) (*store.Store, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	s, err := store.Open(ctx, store.Options{Path: o.Config.Store.Path, Keys: k})
+	if err != nil {
+		return nil, err
+	}
+	lc.Append(fx.StopHook(s.Close))
+	return s, nil
+}
+
+// TemporalParams are what the Temporal client is made of.
+type TemporalParams struct {
+	fx.In
+
+	Options      WorkerOptions
+	Keys         *keys.Keys
+	Logger       sdklog.Logger
+	Metrics      client.MetricsHandler
+	Interceptors []interceptor.ClientInterceptor
+}
+
+func temporalOptions(p TemporalParams) temporalclient.Options {
+	return temporalclient.Options{
+		Role: "worker", Version: p.Options.Version, Address: p.Options.Address, Namespace: p.Options.Namespace,
+		AEAD: p.Keys.AEAD(), Logger: p.Logger, Metrics: p.Metrics, Interceptors: p.Interceptors,
+	}
+}
+
+// ActivityParams are what the activities are made of.
+type ActivityParams struct {
+	fx.In
+
+	Lifecycle fx.Lifecycle
+	Options   WorkerOptions
+	Store     *store.Store
+	Keys      *keys.Keys
+	Client    client.Client
+	Log       *slog.Logger
+}
+
+// Activities are all activities of a worker.
+type Activities struct {
+	Desired  *desired.Activities
+	Endpoint *endpoint.Activities
+	Engine   *engine.Activities
+}
+
+func provideActivities(p ActivityParams) Activities {
+	cfg := p.Options.Config
+	resolver := desired.NewResolver(p.Store, p.Keys.MAC())
+	prober := endpoint.NewProber(p.Store, cfg.Endpoint.Timeout)
+	engines := engine.NewActivities(engine.Params{
+		Store: p.Store, Resolver: resolver, Prober: prober,
+		Signals: workerhost.NewSignals(p.Client, cfg.Temporal.TaskQueue), Log: p.Log,
+		Settings: engine.Settings{
+			PollInterval: cfg.Inspect.PollInterval, ProbeInterval: cfg.Inspect.ProbeInterval,
+			Jitter: cfg.Inspect.Jitter, EngineTimeout: cfg.Engine.Timeout,
+		},
+	})
+	p.Lifecycle.Append(fx.StopHook(engines.Close))
+	return Activities{
+		Desired: desired.NewActivities(resolver), Endpoint: endpoint.NewActivities(resolver, prober), Engine: engines,
+	}
+}
+
+// HostParams are what the worker itself is made of.
+type HostParams struct {
+	fx.In
+
+	Lifecycle  fx.Lifecycle
+	Shutdowner fx.Shutdowner
+	Options    WorkerOptions
+	Client     client.Client
+	Activities Activities
+	Log        *slog.Logger
+}
+
+func provideHost(p HostParams) *workerhost.Host {
+	cfg := p.Options.Config
+	host := workerhost.New(p.Client, workerhost.Options{
+		TaskQueue: cfg.Temporal.TaskQueue, MaxActivities: cfg.Worker.MaxActivities, StopTimeout: cfg.Worker.StopTimeout,
+		OnFatal: end(p.Shutdowner),
+	}, p.Log, p.Activities.Desired, p.Activities.Endpoint, p.Activities.Engine)
+	p.Lifecycle.Append(fx.StartStopHook(host.Start, host.Stop))
+	return host
+}
+
+// end brings the process down with exit code 1.
+func end(s fx.Shutdowner) func(error) {
+	return func(error) { _ = s.Shutdown(fx.ExitCode(1)) }
+}
+
+// ServerParams are what the servers beside the worker are made of. They come after the worker, so that readiness is gone
+// before the worker stops.
+type ServerParams struct {
+	fx.In
+
+	Lifecycle  fx.Lifecycle
+	Shutdowner fx.Shutdowner
+	Options    WorkerOptions
+	Host       *workerhost.Host
+	Store      *store.Store
+	Keys       *keys.Keys
+	Metrics    *telemetry.Metrics
+	Log        *slog.Logger
+}
+
+// Servers is the health server.
+type Servers struct{ Health *workerhost.Listener }
+
+func provideHealth(p ServerParams) Servers {
+	handler := workerhost.HealthHandler(p.Metrics.Handler(),
+		workerhost.Check{Name: "temporal", Check: p.Host.Ready}, workerhost.Check{Name: "store", Check: p.Store.Ping})
+	listener := workerhost.NewListener("health endpoint", p.Options.Config.Worker.HealthListen, handler, p.Log, end(p.Shutdowner))
+	p.Lifecycle.Append(fx.StartStopHook(listener.Start, drain(listener)))
+	return Servers{Health: listener}
+}
+
+// CodecServer unseals payloads for the Temporal UI and CLI.
+type CodecServer struct {
+	Listener *workerhost.Listener
+	secret   string
+}
+
+// URL is the endpoint's address with its path secret. Whoever has it can read payloads.
+func (c *CodecServer) URL() string { return "http://" + c.Listener.Address() + "/" + c.secret }
+
+func provideCodec(p ServerParams) (*CodecServer, error) {
+	cfg := p.Options.Config
+	secret, err := CodecSecret(cfg)
+	if err != nil {
+		return nil, err
+	}
+	handler, err := temporalclient.CodecHandler(temporalclient.CodecOptions{
+		Codec: temporalclient.NewCodec(p.Keys.AEAD()), Origins: cfg.Codec.Origins, PathSecret: secret,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make codec endpoint: %w", err)
+	}
+	listener := workerhost.NewListener("codec endpoint", cfg.Codec.Listen, handler, p.Log, end(p.Shutdowner))
+	p.Lifecycle.Append(fx.StartStopHook(listener.Start, drain(listener)))
+	return &CodecServer{Listener: listener, secret: secret}, nil
+}
+
+func drain(l *workerhost.Listener) func(context.Context) error {
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, httpDrain)
+		defer cancel()
+		return l.Stop(ctx)
+	}
+}

@@ -1,0 +1,97 @@
+package workerhost
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"sync/atomic"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/holdfast-mcp/holdfast/workflows/connection"
+	"github.com/holdfast-mcp/holdfast/workflows/engine"
+)
+
+// heartbeatThrottle is how long the SDK may keep a heartbeat back. A watch beats every 5 s and is given up after 15 s.
+const heartbeatThrottle = 5 * time.Second
+
+// Registrar makes activities known to a worker under their names.
+type Registrar interface {
+	Register(r worker.ActivityRegistry)
+}
+
+// Options are a worker's settings.
+type Options struct {
+	TaskQueue     string
+	MaxActivities int
+	// StopTimeout is how long running activities may go on after a stop was asked for.
+	StopTimeout time.Duration
+	// OnFatal is called once, from a goroutine of its own, when the worker cannot go on.
+	OnFatal func(error)
+}
+
+// Host is one worker. It is started once and stopped once.
+type Host struct {
+	worker  worker.Worker
+	client  client.Client
+	log     *slog.Logger
+	running atomic.Bool
+}
+
+// New makes a worker with all workflows and the given activities. It does not start it.
+func New(c client.Client, o Options, log *slog.Logger, activities ...Registrar) *Host {
+	h := &Host{client: c, log: log}
+	h.worker = worker.New(c, o.TaskQueue, worker.Options{
+		MaxConcurrentActivityExecutionSize: o.MaxActivities,
+		WorkerStopTimeout:                  o.StopTimeout,
+		DisableRegistrationAliasing:        true,
+		MaxHeartbeatThrottleInterval:       heartbeatThrottle,
+		OnFatalError: func(err error) {
+			h.running.Store(false)
+			log.Error("worker cannot go on", "error", err)
+			if o.OnFatal != nil {
+				o.OnFatal(err)
+			}
+		},
+	})
+	RegisterWorkflows(h.worker)
+	for _, a := range activities {
+		a.Register(h.worker)
+	}
+	return h
+}
+
+// RegisterWorkflows makes every workflow known under its name. Replay tests use it too.
+func RegisterWorkflows(r worker.WorkflowRegistry) {
+	r.RegisterWorkflowWithOptions(connection.Workflow, workflow.RegisterOptions{Name: connection.WorkflowName})
+	r.RegisterWorkflowWithOptions(engine.Workflow, workflow.RegisterOptions{Name: engine.WorkflowName})
+}
+
+// Start begins to poll for work.
+func (h *Host) Start() error {
+	if err := h.worker.Start(); err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	h.running.Store(true)
+	return nil
+}
+
+// Stop ends polling and waits for running activities, for the stop timeout at most.
+func (h *Host) Stop() {
+	h.running.Store(false)
+	h.worker.Stop()
+}
+
+// Ready reports whether the worker polls and Temporal answers.
+func (h *Host) Ready(ctx context.Context) error {
+	if !h.running.Load() {
+		return errNotRunning
+	}
+	if _, err := h.client.CheckHealth(ctx, &client.CheckHealthRequest{}); err != nil {
+		return fmt.Errorf("ask Temporal: %w", err)
+	}
+	return nil
+}
