@@ -1,8 +1,8 @@
 package desired
 
 import (
-	"errors"
 	"fmt"
+	"math"
 	"net/netip"
 	"net/url"
 	"strconv"
@@ -40,7 +40,7 @@ func normalDomain(host string) (string, error) {
 	if isPlainASCII(domain) {
 		domain = strings.ToLower(domain)
 	} else if domain, err = toASCII(domain); err != nil {
-		return "", urlError("must have a valid host name")
+		return "", err
 	}
 	if domain == "" {
 		return "", urlError("must have a host")
@@ -82,7 +82,7 @@ func isPlainASCII(domain string) bool {
 
 // toASCII is the standard's "domain to ASCII" (UTS 46, not strict).
 func toASCII(domain string) (string, error) {
-	return idna.New(
+	profile := idna.New(
 		idna.MapForLookup(),
 		idna.Transitional(false),
 		idna.StrictDomainName(false),
@@ -90,7 +90,30 @@ func toASCII(domain string) (string, error) {
 		idna.CheckJoiners(true),
 		idna.BidiRule(),
 		idna.VerifyDNSLength(false),
-	).ToASCII(domain)
+	)
+	for label := range strings.FieldsFuncSeq(domain, isDot) {
+		if brokenACE(profile, label) {
+			return "", urlError("must have a valid host name")
+		}
+	}
+	ascii, err := profile.ToASCII(domain)
+	if err != nil {
+		return "", urlError("must have a valid host name")
+	}
+	return ascii, nil
+}
+
+func isDot(r rune) bool {
+	return strings.ContainsRune(".\u3002\uff0e\uff61", r)
+}
+
+// brokenACE is true for a label that begins with "xn--" and is no Punycode
+// because nothing or something beyond ASCII follows. The idna package lets both
+// pass. A letter put in front keeps it from decoding what it only has to map.
+func brokenACE(profile *idna.Profile, label string) bool {
+	mapped, _ := profile.ToUnicode("a" + label) //nolint:errcheck // ToASCII reports it
+	encoded, isACE := strings.CutPrefix(mapped, "axn--")
+	return isACE && (encoded == "" || strings.ContainsFunc(encoded, func(r rune) bool { return r > '~' }))
 }
 
 // endsInNumber decides whether a name is meant as an IPv4 address.
@@ -103,8 +126,8 @@ func endsInNumber(domain string) bool {
 	if !strings.ContainsFunc(last, func(r rune) bool { return r < '0' || r > '9' }) {
 		return true
 	}
-	_, err := ipv4Number(last)
-	return !errors.Is(err, strconv.ErrSyntax) // a number that is too big is one
+	_, isNumber := ipv4Number(last)
+	return isNumber
 }
 
 // normalIPv4 reads one to four numbers, decimal, octal (0…) or hexadecimal
@@ -116,12 +139,12 @@ func normalIPv4(domain string) (string, error) {
 	}
 	var address uint64
 	for i, part := range parts {
-		number, err := ipv4Number(part)
+		number, isNumber := ipv4Number(part)
 		limit := uint64(256)
 		if i == len(parts)-1 {
 			limit = 1 << (8 * (5 - len(parts)))
 		}
-		if err != nil || number >= limit {
+		if !isNumber || number >= limit {
 			return "", urlError("must have a valid IPv4 address")
 		}
 		if i == len(parts)-1 {
@@ -133,20 +156,29 @@ func normalIPv4(domain string) (string, error) {
 	return fmt.Sprintf("%d.%d.%d.%d", address>>24, address>>16&255, address>>8&255, address&255), nil
 }
 
-func ipv4Number(part string) (uint64, error) {
-	base := 10
+// ipv4Number reads one number of an address. isNumber tells whether it has the
+// form of one; a number that is too big for any place is [math.MaxUint64].
+func ipv4Number(part string) (number uint64, isNumber bool) {
+	base, digits := 10, "0123456789"
 	switch {
 	case part == "":
-		return 0, strconv.ErrSyntax
-	case strings.HasPrefix(part, "0x") || strings.HasPrefix(part, "0X"):
-		part, base = part[2:], 16
+		return 0, false
+	case strings.HasPrefix(part, "0x"):
+		part, base, digits = part[2:], 16, "0123456789abcdef"
 	case len(part) > 1 && part[0] == '0':
-		part, base = part[1:], 8
+		part, base, digits = part[1:], 8, "01234567"
+	}
+	if strings.Trim(part, digits) != "" {
+		return 0, false
 	}
 	if part == "" {
-		return 0, nil
+		return 0, true // "0x" alone is zero
 	}
-	return strconv.ParseUint(part, base, 64)
+	number, err := strconv.ParseUint(part, base, 64)
+	if err != nil {
+		return math.MaxUint64, true
+	}
+	return number, true
 }
 
 func normalIPv6(host string) (string, error) {

@@ -2,7 +2,6 @@ package health
 
 import (
 	"encoding/json"
-	"net/http"
 	"strings"
 )
 
@@ -10,6 +9,16 @@ import (
 // session that they do not know. Clients use it for timeouts as well, so it
 // counts only together with a status or a text about the session.
 const rpcSessionNotFound = -32001
+
+// HTTP statuses that say something about a refusal.
+const (
+	statusUnauthorized    = 401
+	statusForbidden       = 403
+	statusNotFound        = 404
+	statusRequestTimeout  = 408
+	statusGone            = 410
+	statusTooManyRequests = 429
+)
 
 // Facts is what is known about one refusal by an MCP endpoint. Zero values mean
 // "not known".
@@ -109,7 +118,7 @@ func byRPCCode(facts Facts, words []string) (Failure, bool) {
 	if facts.RPCCode != rpcSessionNotFound {
 		return Failure{}, false
 	}
-	if facts.HTTPStatus == http.StatusNotFound || has(words, "session") && !has(words, "revoked") {
+	if facts.HTTPStatus == statusNotFound || has(words, "session") && !has(words, "revoked") {
 		return SessionLost(facts.Text), true
 	}
 	return Failure{}, false
@@ -120,7 +129,7 @@ func byRPCCode(facts Facts, words []string) (Failure, bool) {
 func byStatus(status int, text string, words []string) (Failure, bool) {
 	details := errorDetails(text)
 	switch {
-	case status == http.StatusUnauthorized:
+	case status == statusUnauthorized:
 		switch {
 		case has(words, "expired"):
 			return tokenExpired(details), true
@@ -130,7 +139,7 @@ func byStatus(status int, text string, words []string) (Failure, bool) {
 			return SessionRevoked(text), true
 		}
 		return authInvalid(details), true
-	case status == http.StatusForbidden:
+	case status == statusForbidden:
 		switch {
 		case membership(words):
 			return MembershipRevoked(text), true
@@ -138,12 +147,12 @@ func byStatus(status int, text string, words []string) (Failure, bool) {
 			return InsufficientScope(text), true
 		}
 		return forbidden(details), true
-	case status == http.StatusNotFound, status == http.StatusGone:
+	case status == statusNotFound, status == statusGone:
 		if has(words, "session") && !grantRevoked(words) {
 			return SessionLost(text), true
 		}
 		return notFound(details), true
-	case serverFault(status), status == http.StatusTooManyRequests, status == http.StatusRequestTimeout:
+	case serverFault(status), status == statusTooManyRequests, status == statusRequestTimeout:
 		return SyncFailed(true, text), true
 	default:
 		return Failure{}, false

@@ -5,6 +5,7 @@ package health
 var phases = map[Code]Phase{
 	CodeCloudMissing:                PhaseMissingDesired,
 	AliasDesiredMissing:             PhaseMissingDesired,
+	CodeDesiredUnreadable:           PhaseMissingDesired,
 	CodeEndpointInvalid:             PhaseMissingDesired,
 	CodeTokenOrgMismatch:            PhaseMissingDesired,
 	CodeDirectoryAmbiguous:          PhaseWorkspaceAmbiguous,
