@@ -6,10 +6,15 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 )
 
-// maxKeysetBytes is far above a keyset of a hundred rotated keys.
-const maxKeysetBytes = 1 << 20
+const (
+	// maxKeysetBytes is far above a keyset of a hundred rotated keys.
+	maxKeysetBytes = 1 << 20
+
+	tempPrefix = "unfinished-"
+)
 
 // readFile reads a keyset and checks what can be checked without looking inside. The answer's FileInfo is of the very file read.
 func readFile(path string) ([]byte, os.FileInfo, error) {
@@ -53,7 +58,7 @@ func readOpen(file *os.File) ([]byte, os.FileInfo, error) {
 // writeFile puts data at path so that a reader, and a machine that loses power, has the old file or the whole new one.
 func writeFile(path string, data []byte) error {
 	dir := filepath.Dir(path)
-	temp, err := os.CreateTemp(dir, filepath.Base(path)+".tmp-*") // mode 0600
+	temp, err := os.CreateTemp(dir, tempPrefix+"*") // mode 0600
 	if err != nil {
 		return fmt.Errorf("write keyset: %w", err)
 	}
@@ -66,6 +71,23 @@ func writeFile(path string, data []byte) error {
 		return errors.Join(fmt.Errorf("write keyset %s: %w", path, err), os.Remove(temp.Name()))
 	}
 	return syncDir(dir)
+}
+
+// sweep removes what a process that crashed while writing left behind: it may hold keys. It is called under the lock.
+func sweep(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return fmt.Errorf("look for unfinished keysets: %w", err)
+	}
+	for _, entry := range entries {
+		if !strings.HasPrefix(entry.Name(), tempPrefix) {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, entry.Name())); err != nil {
+			return fmt.Errorf("remove unfinished keyset: %w", err)
+		}
+	}
+	return nil
 }
 
 // syncDir makes a rename or a removal in dir durable.

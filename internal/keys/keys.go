@@ -184,5 +184,8 @@ func lock(dir string) (unlock func() error, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("lock keysets: %w", err)
 	}
+	if err := sweep(dir); err != nil {
+		return nil, errors.Join(err, held.Release())
+	}
 	return held.Release, nil
 }

@@ -72,6 +72,17 @@ func TestRotationsFromManySidesAreAllKept(t *testing.T) {
 	}
 }
 
+func TestWhatACrashLeftUnfinishedIsRemoved(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	opened, err := keys.Open(dir)
+	require.NoError(t, err)
+	left := filepath.Join(dir, "unfinished-123")
+	require.NoError(t, os.WriteFile(left, []byte("half a keyset"), 0o600))
+	require.NoError(t, opened.Rotate())
+	require.NoFileExists(t, left)
+}
+
 func TestRotationRefusesADamagedKeyset(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

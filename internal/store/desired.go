@@ -13,8 +13,11 @@ import (
 
 const tableDesired = "connection_desired"
 
-func desiredCell(key Key, column string) cell {
-	return cell{table: tableDesired, column: column, key: []string{key.Workspace, key.Name, key.Directory}}
+func desiredCell(row Desired, column string) cell {
+	return cell{
+		table: tableDesired, column: column,
+		row: []string{row.Workspace, row.Name, row.Directory, row.EngineID, string(row.Profile)},
+	}
 }
 
 // PutDesired writes a desired config. Equal content is not written again and keeps its time; changed tells whether it was
@@ -144,11 +147,11 @@ func rewrite(text plaintext) (plaintext, error) {
 }
 
 func (s *Store) writeDesired(ctx context.Context, tx *sql.Tx, want Desired, text plaintext) error {
-	config, err := s.seal.bytes(text.config, desiredCell(want.Key, "config"))
+	config, err := s.seal.bytes(text.config, desiredCell(want, "config"))
 	if err != nil {
 		return err
 	}
-	metadata, err := s.seal.bytes(text.metadata, desiredCell(want.Key, "metadata"))
+	metadata, err := s.seal.bytes(text.metadata, desiredCell(want, "metadata"))
 	if err != nil {
 		return err
 	}
@@ -175,10 +178,10 @@ func (s *Store) scanDesired(row scanner) (Desired, error) {
 	if !found.Profile.Valid() {
 		return corrupt("profile", errors.New("is no profile"))
 	}
-	if err := s.seal.openJSON(config, desiredCell(found.Key, "config"), &found.Config); err != nil {
+	if err := s.seal.openJSON(config, desiredCell(found, "config"), &found.Config); err != nil {
 		return corrupt("config", err)
 	}
-	if err := s.seal.openJSON(metadata, desiredCell(found.Key, "metadata"), &found.Metadata); err != nil {
+	if err := s.seal.openJSON(metadata, desiredCell(found, "metadata"), &found.Metadata); err != nil {
 		return corrupt("metadata", err)
 	}
 	return found, nil

@@ -10,8 +10,8 @@ import (
 
 const tableEngine = "engine"
 
-func passwordCell(id string) cell {
-	return cell{table: tableEngine, column: "password", key: []string{id}}
+func passwordCell(engine Engine) cell {
+	return cell{table: tableEngine, column: "password", row: []string{engine.ID, engine.BaseURL, engine.Username}}
 }
 
 // PutEngine writes an engine. Equal content is not written again and keeps its time.
@@ -79,7 +79,7 @@ func (s *Store) DeleteEngine(ctx context.Context, id string) (existed bool, err 
 }
 
 func (s *Store) writeEngine(ctx context.Context, tx *sql.Tx, engine Engine) error {
-	password, err := s.seal.bytes([]byte(engine.Password), passwordCell(engine.ID))
+	password, err := s.seal.bytes([]byte(engine.Password), passwordCell(engine))
 	if err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func (s *Store) scanEngine(row scanner) (Engine, error) {
 	if err := row.Scan(&engine.ID, &engine.BaseURL, &engine.Username, &password, &updatedAt); err != nil {
 		return Engine{}, missing(err)
 	}
-	at := passwordCell(engine.ID)
+	at := passwordCell(engine)
 	plain, err := s.seal.open(password, at)
 	if err != nil {
 		return Engine{}, &CorruptRowError{Table: at.table, Key: fmt.Sprintf("id %q", engine.ID), Column: at.column, Cause: err}

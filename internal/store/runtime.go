@@ -11,7 +11,7 @@ import (
 const tableRuntime = "connection_runtime"
 
 func canaryCell(key Key) cell {
-	return cell{table: tableRuntime, column: "canary", key: []string{key.Workspace, key.Name, key.Directory}}
+	return cell{table: tableRuntime, column: "canary", row: []string{key.Workspace, key.Name, key.Directory}}
 }
 
 // Probe reads what the probes of a connection remember; the zero state when there was none yet. When only the canary session

@@ -13,17 +13,18 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/keys"
 )
 
-// cell is where a sealed value belongs.
+// cell is where a sealed value belongs. Beside the row's key it has the columns in clear that decide to whom the value is sent:
+// whoever can write to the database but has no keys cannot have a secret delivered elsewhere.
 type cell struct {
 	table  string
 	column string
-	key    []string // of the row
+	row    []string
 }
 
 // associatedData is different for any two cells: each part is preceded by its length.
 func (c cell) associatedData() []byte {
 	data := []byte("holdfast/store/1")
-	for _, part := range append([]string{c.table, c.column}, c.key...) {
+	for _, part := range append([]string{c.table, c.column}, c.row...) {
 		data = binary.AppendUvarint(data, uint64(len(part)))
 		data = append(data, part...)
 	}
@@ -73,7 +74,7 @@ var proofText = []byte("these are the keysets of this database")
 // rather than as a store full of damaged rows.
 func proveKeysets(ctx context.Context, db *sql.DB, path string, owned *keys.Keys) error {
 	seal := sealer{aead: owned.AEAD()}
-	at := cell{table: "keyset_proof", column: "proof", key: []string{purposeAEAD}}
+	at := cell{table: "keyset_proof", column: "proof", row: []string{purposeAEAD}}
 	for _, each := range []struct {
 		purpose string
 		compute func() ([]byte, error)

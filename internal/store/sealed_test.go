@@ -40,6 +40,8 @@ func TestASealedValueIsReadOnlyInItsOwnCell(t *testing.T) {
 		{"another column of the row", `UPDATE connection_desired SET config = metadata WHERE name = 'a'`, "connection_desired", "config"},
 		{"metadata of another row", `UPDATE connection_desired SET metadata = (SELECT metadata FROM connection_desired WHERE name = 'b') WHERE name = 'a'`, "connection_desired", "metadata"},
 		{"the row under another name", `DELETE FROM connection_desired WHERE name = 'a'; UPDATE connection_desired SET name = 'a' WHERE name = 'b'`, "connection_desired", "config"},
+		{"sent to another engine", `UPDATE connection_desired SET engine_id = NULL WHERE name = 'a'`, "connection_desired", "config"},
+		{"under other rules", `UPDATE connection_desired SET profile = 'openwork' WHERE name = 'a'`, "connection_desired", "config"},
 		{"damaged", `UPDATE connection_desired SET config = zeroblob(80) WHERE name = 'a'`, "connection_desired", "config"},
 		{"emptied", `UPDATE connection_desired SET config = x'' WHERE name = 'a'`, "connection_desired", "config"},
 		{"in clear", `UPDATE connection_desired SET config = CAST('{}' AS BLOB) WHERE name = 'a'`, "connection_desired", "config"},
@@ -95,19 +97,27 @@ func TestADamagedRowDoesNotHideTheOthers(t *testing.T) {
 
 func TestADamagedEngineIsNamedAndCanBePutAnew(t *testing.T) {
 	t.Parallel()
-	opened, dir := open(t)
-	_, err := opened.PutEngine(t.Context(), store.Engine{ID: "f", BaseURL: "http://127.0.0.1:4097", Password: "p"})
-	require.NoError(t, err)
-	tamper(t, dir, `UPDATE engine SET password = (SELECT password FROM engine WHERE id = 'f') WHERE id = 'e'`)
+	for _, tc := range []struct{ name, tamper string }{
+		{"password of another engine", `UPDATE engine SET password = (SELECT password FROM engine WHERE id = 'f') WHERE id = 'e'`},
+		{"sent elsewhere", `UPDATE engine SET base_url = 'http://elsewhere' WHERE id = 'e'`},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			opened, dir := open(t)
+			_, err := opened.PutEngine(t.Context(), store.Engine{ID: "f", BaseURL: "http://127.0.0.1:4097", Password: "p"})
+			require.NoError(t, err)
+			tamper(t, dir, tc.tamper)
 
-	_, err = opened.Engine(t.Context(), "e")
-	requireCorrupt(t, err, "engine", "password", `"e"`)
-	all, err := opened.Engines(t.Context())
-	requireCorrupt(t, err, "engine", "password", `"e"`)
-	require.Len(t, all, 1)
-	changed, err := opened.PutEngine(t.Context(), store.Engine{ID: "e", BaseURL: "http://127.0.0.1:4096"})
-	require.NoError(t, err)
-	require.True(t, changed)
+			_, err = opened.Engine(t.Context(), "e")
+			requireCorrupt(t, err, "engine", "password", `"e"`)
+			all, err := opened.Engines(t.Context())
+			requireCorrupt(t, err, "engine", "password", `"e"`)
+			require.Len(t, all, 1)
+			changed, err := opened.PutEngine(t.Context(), store.Engine{ID: "e", BaseURL: "http://127.0.0.1:4096"})
+			require.NoError(t, err)
+			require.True(t, changed)
+		})
+	}
 }
 
 func TestADamagedCanaryLeavesTheRestReadable(t *testing.T) {

@@ -16,7 +16,7 @@ type Engine struct {
 	ID       string
 	BaseURL  string // without credentials
 	Username string
-	Password string // sealed at rest
+	Password string `json:"-"` // sealed at rest
 
 	UpdatedAt time.Time // of the last change; given as zero, the time of writing is taken
 }

@@ -233,17 +233,6 @@ func TestNoFileMakesTheReaderFall(t *testing.T) {
 	})
 }
 
-func TestExpandingEscapedTextGivesTheTextBack(t *testing.T) {
-	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
-		text := rapid.StringOf(rapid.SampledFrom([]rune("a${}B_1 "))).Draw(t, "text")
-		got, _, err := strictyaml.Expand(strings.ReplaceAll(text, "$", "$$"), lookup(nil))
-		if err != nil || got != text {
-			t.Fatalf("got %q, %v", got, err)
-		}
-	})
-}
-
 func lookup(values map[string]string) strictyaml.Lookup {
 	return func(name string) (string, bool) {
 		value, set := values[name]
