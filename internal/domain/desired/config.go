@@ -2,6 +2,7 @@ package desired
 
 import (
 	"encoding/json"
+	"log/slog"
 	"maps"
 	"time"
 )
@@ -79,4 +80,9 @@ func (c Config) String() string {
 // GoString is [Config.String] for %#v.
 func (c Config) GoString() string {
 	return c.String()
+}
+
+// LogValue is the redacted form: JSON log handlers do not look at String.
+func (c Config) LogValue() slog.Value {
+	return slog.AnyValue(c.Redacted())
 }

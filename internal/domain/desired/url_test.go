@@ -1,7 +1,6 @@
 package desired_test
 
 import (
-	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -228,7 +227,7 @@ func requireFixedPoint(t require.TestingT, raw string) {
 		once, err := desired.NormaliseURL(profile, raw)
 		if err != nil {
 			var invalid *desired.URLError
-			require.True(t, errors.As(err, &invalid))
+			require.ErrorAs(t, err, &invalid)
 			continue
 		}
 		twice, err := desired.NormaliseURL(profile, once)

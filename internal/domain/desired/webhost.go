@@ -109,9 +109,9 @@ func isDot(r rune) bool {
 
 // brokenACE is true for a label that begins with "xn--" and is no Punycode
 // because nothing or something beyond ASCII follows. The idna package lets both
-// pass. A letter put in front keeps it from decoding what it only has to map.
+// pass. A letter put in front keeps it from decoding what it only has to map; errors are left to ToASCII.
 func brokenACE(profile *idna.Profile, label string) bool {
-	mapped, _ := profile.ToUnicode("a" + label) //nolint:errcheck // ToASCII reports it
+	mapped, _ := profile.ToUnicode("a" + label)
 	encoded, isACE := strings.CutPrefix(mapped, "axn--")
 	return isACE && (encoded == "" || strings.ContainsFunc(encoded, func(r rune) bool { return r > '~' }))
 }

@@ -5,7 +5,7 @@ type Code string
 
 // Codes of failures. The constructors of this package are the only places that
 // combine them with a stage and a retryability.
-const (
+const ( //nolint:gosec // names of failures, not credentials
 	CodeCloudMissing           Code = "cloud_mcp_missing"
 	CodeEndpointInvalid        Code = "cloud_endpoint_invalid"
 	CodeDisabled               Code = "cloud_mcp_disabled"

@@ -2,7 +2,6 @@ package redact_test
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -85,7 +84,7 @@ func TestValueIsIdempotentAndJSONStable(t *testing.T) {
 		require.NoError(t, err)
 		var back any
 		require.NoError(t, json.Unmarshal(text, &back))
-		require.Equal(t, once, redact.Value(back), fmt.Sprintf("%s", text))
+		require.Equal(t, once, redact.Value(back), string(text))
 	})
 }
 
