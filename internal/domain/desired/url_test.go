@@ -1,6 +1,7 @@
 package desired_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -216,6 +217,7 @@ func FuzzNormaliseURL(f *testing.F) {
 		f.Add("https://x/" + part + "/mcp/agent" + part)
 	}
 	f.Add("https://app.openworklabs.com/api/den/mcp/agent///")
+	f.Add("http:\u049a" + strings.Repeat("`", 1200) + "0") // its Punycode cannot be decoded
 	f.Fuzz(func(t *testing.T, raw string) {
 		requireFixedPoint(t, raw)
 		desired.TrustedEndpoint(raw)

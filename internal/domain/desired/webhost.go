@@ -100,6 +100,10 @@ func toASCII(domain string) (string, error) {
 	if err != nil {
 		return "", urlError("must have a valid host name")
 	}
+	// Labels of hundreds of characters are encoded to what cannot be decoded.
+	if again, err := profile.ToASCII(ascii); err != nil || again != ascii {
+		return "", urlError("must have a valid host name")
+	}
 	return ascii, nil
 }
 

@@ -5,13 +5,13 @@ type Code string
 
 // Codes of failures. The constructors of this package are the only places that
 // combine them with a stage and a retryability.
-const ( //nolint:gosec // names of failures, not credentials
+const (
 	CodeCloudMissing           Code = "cloud_mcp_missing"
 	CodeEndpointInvalid        Code = "cloud_endpoint_invalid"
 	CodeDisabled               Code = "cloud_mcp_disabled"
-	CodeInvalidToken           Code = "invalid_mcp_token"
-	CodeMissingToken           Code = "missing_mcp_token"
-	CodeTokenOrgMismatch       Code = "cloud_token_org_mismatch"
+	CodeInvalidToken           Code = "invalid_mcp_token"        //nolint:gosec // a name, no credential
+	CodeMissingToken           Code = "missing_mcp_token"        //nolint:gosec // a name, no credential
+	CodeTokenOrgMismatch       Code = "cloud_token_org_mismatch" //nolint:gosec // a name, no credential
 	CodeNeedsAuth              Code = "cloud_mcp_needs_auth"
 	CodeSessionRevoked         Code = "mcp_session_revoked"
 	CodeSessionLost            Code = "mcp_session_lost"
@@ -32,8 +32,8 @@ const ( //nolint:gosec // names of failures, not credentials
 	CodePluginMissing          Code = "extensions_plugin_missing"
 	CodeEndpointUnreachable    Code = "mcp_endpoint_unreachable"
 	CodeEngineConfigConflict   Code = "engine_config_conflict"
-	CodeTokenSourceUnreachable Code = "token_source_unreachable"
-	CodeTokenSourceRejected    Code = "token_source_rejected"
+	CodeTokenSourceUnreachable Code = "token_source_unreachable" //nolint:gosec // a name, no credential
+	CodeTokenSourceRejected    Code = "token_source_rejected"    //nolint:gosec // a name, no credential
 	CodeTokenSourceInvalid     Code = "token_source_invalid"
 )
 
