@@ -28,7 +28,7 @@ check_modules() {
 
 # Clients choose where packages come from; a file that names a registry's host breaks whoever uses another.
 check_hosts() {
-	if git grep -nEI '\b(registry|proxy|sum|deb|security|index|files)\.[a-z]+\.(org|com|io|net)\b' -- . ':!*.sum'; then
+	if git grep --untracked -nEI '\b(registry|proxy|sum|deb|security|index|files)\.[a-z]+\.(org|com|io|net)\b' -- . ':!*.sum'; then
 		say "these lines name a package registry's host"
 		return 1
 	fi

@@ -109,34 +109,62 @@ describe() {
 
 elapsed() { echo "$(($(date +%s) - started))s"; }
 
-# Each step leads a process group, so that an interrupt ends its compilers and downloads too.
+# Each step leads a process group, so that an interrupt ends its compilers and downloads too. What it says to people goes
+# to descriptor 3, everything else to its log.
 start() {
 	say "set-up: $1: $(describe "$1")"
-	missing_packages=$missing_packages setsid sh "$0" --step "$1" >"$state/$1.log" 2>&1 </dev/null &
+	touch "$state/$1.running"
+	started=$started missing_packages=$missing_packages \
+		setsid sh "$0" --step "$1" 3>&2 >"$state/$1.log" 2>&1 </dev/null &
 	steps="$steps $1:$!"
 }
 
+# Not called from a condition: there the shell would go on after a failed command.
+run_step() {
+	# shellcheck disable=SC2064 # the name is fixed now
+	trap "rm -f '$state/$1.running'" EXIT
+	trap 'exit 143' TERM
+	"bring_$1"
+	echo "set-up: $1: done, $(elapsed)" >&3
+}
+
+# A step that has not yet become the leader of its group is ended alone.
 stop_all() {
 	trap - INT TERM
 	for step in $steps; do
-		kill -TERM -- "-${step#*:}" 2>/dev/null || true
+		kill -s TERM -- "-${step#*:}" 2>/dev/null || kill -s TERM "${step#*:}" 2>/dev/null || true
 	done
 	exit 130
 }
 
+still_running() { (cd "$state" && find . -name '*.running' | sed 's|^\./\(.*\)\.running$|\1|' | sort | tr '\n' ' '); }
+
+# Says every 30 s what is still under way, and ends what takes longer than 30 minutes.
+watch_steps() {
+	seconds=0
+	while [ -n "$(still_running)" ]; do
+		sleep 1
+		seconds=$((seconds + 1))
+		[ $((seconds % 30)) != 0 ] || say "set-up: $(elapsed), still at: $(still_running)"
+		if [ "$seconds" -ge 1800 ]; then
+			say "set-up: gave up after $(elapsed)"
+			stop_all
+		fi
+	done
+}
+
 wait_for_all() {
+	watch_steps
 	failed=''
 	for step in $steps; do
 		name=${step%:*}
-		if wait "${step#*:}"; then
-			say "set-up: $name: done, $(elapsed)"
-		else
-			failed="$failed $name"
-			say "set-up: $name: FAILED after $(elapsed), the end of $state/$name.log:"
-			tail -n 20 "$state/$name.log" >&2
-		fi
+		wait "${step#*:}" && continue
+		failed="$failed $name"
+		say "set-up: $name: FAILED, the end of $state/$name.log:"
+		tail -n 40 "$state/$name.log" >&2
 	done
 	[ -z "$failed" ] || die "set-up failed:$failed"
+	say "set-up: complete, $(elapsed)"
 }
 
 # demand NAMES...: the programs that nothing here can bring.
@@ -153,6 +181,7 @@ can_install() { [ "$(id -u)" = 0 ] && [ -e /etc/debian_version ] && command -v a
 main() {
 	demand go git flock setsid cksum
 	mkdir -p "$state"
+	rm -f "$state"/*.running
 	started=$(date +%s)
 	steps=''
 	missing_packages=''
@@ -181,12 +210,11 @@ main() {
 	lint | all) have_linters || start linters ;;
 	esac
 
-	wait_for_all
-	[ -z "$steps" ] || say "set-up: complete, $(elapsed)"
+	[ -z "$steps" ] || wait_for_all
 }
 
 case ${1:-all} in
---step) "bring_$2" ;;
+--step) run_step "$2" ;;
 lint | test | all) main "${1:-all}" ;;
 *) die "usage: scripts/tools.sh [lint|test|all]" ;;
 esac
