@@ -3,6 +3,7 @@ package endpoint
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"time"
@@ -72,9 +73,11 @@ func flightKey(want desired.Resolved) string {
 
 func (p *Prober) probe(ctx context.Context, want desired.Resolved) (Outcome, error) {
 	kept, err := p.store.Probe(ctx, want.Key)
-	if err != nil {
+	var damaged *store.CorruptRowError
+	if err != nil && !errors.As(err, &damaged) {
 		return Outcome{}, fmt.Errorf("read probe state: %w", err)
 	}
+	// A canary that cannot be unsealed is no canary: a new one is made, which mends the row.
 	res := mcpprobe.Probe(ctx, mcpprobe.Target{
 		URL:            want.Config.URL,
 		Headers:        maps.Clone(want.Config.Headers),
@@ -83,6 +86,10 @@ func (p *Prober) probe(ctx context.Context, want desired.Resolved) (Outcome, err
 		Canary:         canaryOf(kept, want.Revision),
 		KeepSession:    true,
 	})
+	if err := ctx.Err(); err != nil {
+		// Given up: an endpoint that was not reached by then is no miss.
+		return Outcome{}, err
+	}
 	at := p.now()
 	if err := p.store.PutProbe(ctx, want.Key, next(kept, res, want.Revision, at)); err != nil {
 		return Outcome{}, fmt.Errorf("write probe state: %w", err)

@@ -319,7 +319,8 @@ func (l *look) idle(ctx context.Context) (InspectResult, error) {
 
 func (l *look) probeState(ctx context.Context) (store.ProbeState, error) {
 	kept, err := l.store.Probe(ctx, l.in.Key)
-	if err != nil && !errors.Is(err, store.ErrNotFound) {
+	var damaged *store.CorruptRowError
+	if err != nil && !errors.As(err, &damaged) {
 		return store.ProbeState{}, fmt.Errorf("read probe state: %w", err)
 	}
 	return kept, nil

@@ -56,17 +56,17 @@ func (a *Activities) RegisterServer(ctx context.Context, in RegisterRequest) (Re
 // then its late failure would close whatever is connected.
 func (a *Activities) waitOutAbandoned(ctx context.Context, in RegisterRequest) error {
 	push, err := a.store.LastPush(ctx, in.Key)
-	if errors.Is(err, store.ErrNotFound) {
-		return nil
-	}
 	if err != nil {
 		return fmt.Errorf("read last push: %w", err)
 	}
-	left := push.Deadline.Sub(a.now())
-	if !push.FinishedAt.IsZero() || left <= 0 {
-		return nil
+	if now := a.now(); push.InFlight(now) {
+		return waitOut(push.Deadline.Sub(now))
 	}
-	return apperr.NotDue("waiting: an earlier push may still end in the engine", left)
+	return nil
+}
+
+func waitOut(left time.Duration) error {
+	return apperr.NotDue("waiting: an earlier push may still end in the engine", max(left, minimumWait))
 }
 
 // registration is one try.
@@ -128,8 +128,13 @@ func (r *registration) push(ctx context.Context) error {
 	timeout := desired.PushTimeout(r.want.Config)
 	at := r.now()
 	err := r.store.BeginPush(ctx, r.in.Key, store.Push{
-		Generation: r.in.Generation, Revision: r.in.Revision, StartedAt: at, Deadline: at.Add(pushSpan * timeout),
+		Generation: r.in.Generation, Revision: r.in.Revision, StartedAt: at,
+		Deadline: at.Add(pushSpan*timeout + pushMargin),
 	})
+	var other *store.PushInFlightError
+	if errors.As(err, &other) {
+		return waitOut(other.Until.Sub(r.now()))
+	}
 	if err != nil {
 		return fmt.Errorf("note the push: %w", err)
 	}

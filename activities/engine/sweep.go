@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"golang.org/x/sync/errgroup"
@@ -64,7 +63,7 @@ func (s sweep) read(ctx context.Context, directory string, keys []store.Key, rea
 	pushes := make(map[store.Key]store.Push, len(keys))
 	for _, key := range keys {
 		push, err := s.store.LastPush(ctx, key)
-		if err != nil && !errors.Is(err, store.ErrNotFound) {
+		if err != nil {
 			return fmt.Errorf("read last push: %w", err)
 		}
 		pushes[key] = push
@@ -78,13 +77,11 @@ func (s sweep) read(ctx context.Context, directory string, keys []store.Key, rea
 		if statuses[key.Name].Status == engineapi.StatusConnected {
 			continue
 		}
-		push := pushes[key]
-		underWay := !push.StartedAt.IsZero() && push.FinishedAt.IsZero() && s.now().Before(push.Deadline)
-		if underWay {
+		if pushes[key].InFlight(s.now()) {
 			// Whoever pushes reads the status after it.
 			continue
 		}
-		if err := s.signals.GenerationOver(ctx, key, push.Generation, reason); err != nil {
+		if err := s.signals.GenerationOver(ctx, key, pushes[key].Generation, reason); err != nil {
 			s.log.WarnContext(ctx, "connection not told", "workspace_id", key.Workspace,
 				"connection_name", key.Name, "error", err)
 		}

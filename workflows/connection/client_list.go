@@ -152,3 +152,9 @@ func (c *Client) memoSnapshot(memo *commonpb.Memo) (*Snapshot, error) {
 	}
 	return &s, nil
 }
+
+// Transitions asks the running workflow for its last changes of state, oldest first.
+func (c *Client) Transitions(ctx context.Context, workflowID string) ([]Transition, error) {
+	var some []Transition
+	return some, c.query(ctx, workflowID, "", &some, QueryTransitions)
+}

@@ -1,0 +1,231 @@
+package dev
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"path/filepath"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.uber.org/fx"
+
+	"github.com/holdfast-mcp/holdfast/internal/app"
+	"github.com/holdfast-mcp/holdfast/internal/filelock"
+	"github.com/holdfast-mcp/holdfast/internal/keys"
+	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
+	"github.com/holdfast-mcp/holdfast/workflows/connection"
+	"github.com/holdfast-mcp/holdfast/workflows/engine"
+)
+
+const (
+	// findTimeout leaves room for a build of the Temporal CLI on a small machine.
+	findTimeout  = 15 * time.Minute
+	startTimeout = 90 * time.Second
+	lockTimeout  = 200 * time.Millisecond
+	stopTimeout  = 20 * time.Second
+)
+
+// ErrInUse means that another `holdfast dev` works on the data directory.
+var ErrInUse = errors.New("another `holdfast dev` uses this data directory; stop it or choose another with --data-dir")
+
+// Run starts everything, says so, shows what happens, and stops everything when ctx is over. It ends by itself, with an
+// error, when one of the parts does.
+func Run(ctx context.Context, o Options) (err error) {
+	r := &runner{Options: o}
+	defer func() { err = errors.Join(err, r.stop()) }()
+	if err := r.start(ctx); err != nil {
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // stopped while it started: not an error of ours
+		}
+		return err
+	}
+	if err := r.announce(); err != nil {
+		return err
+	}
+	return r.live(ctx)
+}
+
+// runner holds what was started, in the order of the fields; it is stopped in the reverse order.
+type runner struct {
+	Options
+
+	lock   *filelock.Lock
+	codec  string
+	logs   *os.File
+	server *temporalclient.DevServer
+	demo   *demo
+	graph  *fx.App
+
+	client client.Client
+	keys   *keys.Keys
+	store  *store.Store
+}
+
+func (r *runner) start(ctx context.Context) error {
+	for _, step := range []func(context.Context) error{
+		r.takeDataDir, r.startServer, r.startWorker, r.startDemo, r.keepState,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *runner) takeDataDir(ctx context.Context) error {
+	dir := r.Config.DataDir
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return fmt.Errorf("make data directory: %w", err)
+	}
+	locking, cancel := context.WithTimeout(ctx, lockTimeout)
+	defer cancel()
+	lock, err := filelock.Acquire(locking, filepath.Join(dir, "dev.lock"))
+	if errors.Is(err, context.DeadlineExceeded) {
+		return fmt.Errorf("%s: %w", dir, ErrInUse)
+	}
+	if err != nil {
+		return err
+	}
+	r.lock = lock
+	r.logs, err = os.OpenFile(filepath.Join(dir, "dev.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("open log: %w", err)
+	}
+	if r.Listen, err = freeAddress(ctx, r.Listen); err != nil {
+		return err
+	}
+	secret, err := app.CodecSecret(r.Config)
+	if err != nil {
+		return err
+	}
+	r.codec = "http://" + r.Listen + "/" + secret
+	return nil
+}
+
+// freeAddress settles an address, so that the UI can be told of it before anything listens there.
+func freeAddress(ctx context.Context, address string) (string, error) {
+	var config net.ListenConfig
+	l, err := config.Listen(ctx, "tcp", address)
+	if err != nil {
+		return "", fmt.Errorf("listen on %s: %w; free the port or choose another with --listen", address, err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String(), nil
+}
+
+func (r *runner) startServer(ctx context.Context) error {
+	finding, cancel := context.WithTimeout(ctx, findTimeout)
+	defer cancel()
+	cli, err := temporalclient.FindCLI(finding, temporalclient.CLIOptions{Progress: r.Err})
+	if err != nil {
+		return err
+	}
+	r.server, err = temporalclient.StartDevServer(ctx, temporalclient.DevServerOptions{
+		CLI: cli, DataFile: filepath.Join(r.Config.DataDir, "temporal.db"),
+		Port: r.TemporalPort, UIPort: r.UIPort, CodecEndpoint: r.codec,
+		Retention: r.Config.Temporal.NamespaceRetention, LogWriter: r.logs,
+	})
+	return err
+}
+
+func (r *runner) startWorker(ctx context.Context) error {
+	cfg := r.Config
+	cfg.Codec.Listen = r.Listen
+	cfg.Codec.Origins = r.server.UIOrigins()
+	r.graph = fx.New(
+		app.Worker(app.WorkerOptions{
+			Config: cfg, Version: r.Version, Address: r.server.Address(), Namespace: r.server.Namespace(), LogOutput: r.logs,
+		}),
+		fx.Populate(&r.client, &r.keys, &r.store),
+	)
+	if err := r.graph.Err(); err != nil {
+		r.graph = nil
+		return fmt.Errorf("start worker: %w", err)
+	}
+	starting, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	if err := r.graph.Start(starting); err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	return nil
+}
+
+func (r *runner) connections() *connection.Client {
+	return connection.NewClient(r.client, temporalclient.DataConverter(r.keys.AEAD()), r.Config.Temporal.TaskQueue)
+}
+
+func (r *runner) startDemo(ctx context.Context) error {
+	if r.NoDemo {
+		return nil
+	}
+	var err error
+	if r.demo, err = startDemo(ctx, r.store, r.Config.DataDir); err != nil {
+		return fmt.Errorf("start demo: %w", err)
+	}
+	if err := r.connections().Ensure(ctx, r.demo.key, demoEngineID, connection.DesiredChanged{Trigger: "demo"}); err != nil {
+		return fmt.Errorf("start demo: %w", err)
+	}
+	if err := engine.NewClient(r.client, r.Config.Temporal.TaskQueue).Ensure(ctx, demoEngineID); err != nil {
+		return fmt.Errorf("start demo: %w", err)
+	}
+	return nil
+}
+
+func (r *runner) state() State {
+	return State{
+		Temporal: r.server.Address(), Namespace: r.server.Namespace(), UI: r.server.UIURL(), Codec: r.codec, PID: os.Getpid(),
+	}
+}
+
+func (r *runner) keepState(context.Context) error { return writeState(r.Config.DataDir, r.state()) }
+
+// announce says that everything serves, and where.
+func (r *runner) announce() error {
+	s := r.state()
+	if r.JSON {
+		return json.NewEncoder(r.Out).Encode(struct {
+			Ready bool `json:"ready"`
+			State
+		}{true, s})
+	}
+	fmt.Fprintln(r.Out, "holdfast is ready")
+	fmt.Fprintf(r.Out, "  temporal  %s (namespace %s)\n  ui        %s\n  codec     %s\n  data      %s\n",
+		s.Temporal, s.Namespace, s.UI, s.Codec, r.Config.DataDir)
+	if r.demo != nil {
+		fmt.Fprintf(r.Out, "  demo      %s/%s: its engine drops the registration every %s\n",
+			r.demo.key.Workspace, r.demo.key.Name, dropEvery)
+	}
+	fmt.Fprintln(r.Out, "stop with Ctrl-C")
+	return nil
+}
+
+// stop ends what was started, last first. Each part has its own deadline, whatever became of the others.
+func (r *runner) stop() error {
+	var errs []error
+	if r.graph != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), r.graph.StopTimeout())
+		errs = append(errs, r.graph.Stop(ctx))
+		cancel()
+	}
+	if r.demo != nil {
+		r.demo.stop()
+	}
+	if r.server != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
+		errs = append(errs, r.server.Stop(ctx))
+		cancel()
+		errs = append(errs, removeState(r.Config.DataDir))
+	}
+	if r.logs != nil {
+		errs = append(errs, r.logs.Close())
+	}
+	if r.lock != nil {
+		errs = append(errs, r.lock.Release())
+	}
+	return errors.Join(errs...)
+}
