@@ -1,6 +1,7 @@
 package simulator
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"io"
@@ -68,9 +69,11 @@ func (e *Engine) admit(route Route, serve handler) http.Handler {
 		directory = e.resolve(directory)
 		e.calls.add(string(route), directory)
 		if fault, ok := e.faults.take(string(route)); ok {
-			if fault.Hang != HangNone {
-				_, _ = io.Copy(io.Discard, r.Body) // else a caller that leaves would go unnoticed
+			body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, bodyLimit))
+			if err != nil {
+				return
 			}
+			r.Body = io.NopCloser(bytes.NewReader(body)) // read ahead: only behind it a caller that leaves is noticed
 			if fault.serve(w, r) {
 				return
 			}
@@ -83,6 +86,7 @@ func (e *Engine) admit(route Route, serve handler) http.Handler {
 func hold(r *http.Request) {
 	_, _ = io.Copy(io.Discard, r.Body) // the server notices a caller that leaves only behind the body
 	<-r.Context().Done()
+	panic(http.ErrAbortHandler)
 }
 
 func (e *Engine) authorised(r *http.Request) bool {

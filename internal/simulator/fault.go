@@ -21,12 +21,13 @@ const (
 	HangBody    Hang = "body"    // status, headers and the first bytes are sent
 )
 
-// Fault is one scripted deviation. Delay comes first; then the first of Reset, Hang, Status that is set replaces the
-// normal answer. With Delay alone the normal answer follows.
+// Fault is one scripted deviation. Delay and Until come first; then the first of Reset, Hang, Status that is set
+// replaces the normal answer. Without any of them the normal answer follows.
 type Fault struct {
-	Delay time.Duration // wait before answering
-	Reset bool          // close the connection without an answer
-	Hang  Hang          // never finish the answer
+	Delay time.Duration   // wait before answering
+	Until <-chan struct{} // wait until it is closed before answering
+	Reset bool            // close the connection without an answer
+	Hang  Hang            // never finish the answer
 
 	Status      int         // answer with this HTTP status
 	Body        string      // body of that answer, or its first bytes when it hangs
@@ -46,24 +47,38 @@ func AnswerHTML(status int) Fault {
 
 // serve plays the fault and reports whether it was the whole answer.
 func (f Fault) serve(w http.ResponseWriter, r *http.Request) bool {
-	if pause(r.Context(), f.Delay) != nil {
-		return true
+	if f.wait(r) != nil {
+		panic(http.ErrAbortHandler) // the caller left or the server was stopped: no last word
 	}
 	switch {
 	case f.Reset:
 		reset(w)
 	case f.Hang == HangHeaders:
 		<-r.Context().Done()
+		panic(http.ErrAbortHandler)
 	case f.Hang == HangBody:
 		f.writeHead(w, http.StatusOK)
 		flush(w)
 		<-r.Context().Done()
+		panic(http.ErrAbortHandler)
 	case f.Status != 0:
 		f.writeHead(w, f.Status)
 	default:
 		return false
 	}
 	return true
+}
+
+func (f Fault) wait(r *http.Request) error {
+	if err := pause(r.Context(), f.Delay); err != nil || f.Until == nil {
+		return err
+	}
+	select {
+	case <-f.Until:
+		return nil
+	case <-r.Context().Done():
+		return r.Context().Err()
+	}
 }
 
 func (f Fault) writeHead(w http.ResponseWriter, status int) {

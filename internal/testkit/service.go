@@ -10,8 +10,12 @@ import (
 )
 
 const (
-	readyWithin = 60 * time.Second
-	readyTry    = 500 * time.Millisecond
+	readyWithin = 90 * time.Second
+
+	// A request that reaches a booting engine is never answered, so tries must be short; on a busy machine a good answer
+	// takes long, so each is given a little more time than the one before.
+	firstTry = 500 * time.Millisecond
+	tryMore  = 250 * time.Millisecond
 )
 
 // Service is a child process that serves HTTP on one port and can be killed and started again there. It is used from
@@ -49,7 +53,11 @@ func (s *Service) Restart() {
 	s.process = Start(s.tb, s.command)
 	process := s.process
 	s.mu.Unlock()
-	answered := Poll(s.tb, readyWithin, func() bool { return !process.Running() || s.answers() })
+	try := firstTry
+	answered := Poll(s.tb, readyWithin, func() bool {
+		try += tryMore
+		return !process.Running() || s.answers(try)
+	})
 	if !answered || !process.Running() {
 		s.tb.Fatalf("%s did not come up on port %d:\n%s", s.command.Path, s.port, process.Output())
 	}
@@ -62,9 +70,9 @@ func (s *Service) Process() *Process {
 	return s.process
 }
 
-// answers asks once on a new connection: a request that reaches a booting engine is never answered.
-func (s *Service) answers() bool {
-	ctx, cancel := context.WithTimeout(s.tb.Context(), readyTry)
+// answers asks once on a new connection.
+func (s *Service) answers(within time.Duration) bool {
+	ctx, cancel := context.WithTimeout(s.tb.Context(), within)
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.BaseURL()+s.probe, nil)
 	if err != nil {
