@@ -1,0 +1,85 @@
+// Package docs_test keeps what people read true: the settings table is the program's own, links lead somewhere, and every task
+// that is named exists.
+package docs_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-mcp/holdfast/internal/config"
+)
+
+const root = ".."
+
+func pages(t *testing.T) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	for _, pattern := range []string{"*.md", "docs/*.md"} {
+		paths, err := filepath.Glob(filepath.Join(root, pattern))
+		require.NoError(t, err)
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			texts[path] = string(text)
+		}
+	}
+	require.NotEmpty(t, texts)
+	return texts
+}
+
+func TestTheSettingsTableIsTheProgramsOwn(t *testing.T) {
+	t.Parallel()
+
+	readme := pages(t)[filepath.Join(root, "README.md")]
+	_, rest, found := strings.Cut(readme, "<!-- settings:begin -->\n")
+	require.True(t, found)
+	table, _, found := strings.Cut(rest, "<!-- settings:end -->")
+	require.True(t, found)
+	require.Equal(t, config.Table(), table, "put this table between the README's settings marks")
+}
+
+func TestEveryLinkIntoTheTreeLeadsSomewhere(t *testing.T) {
+	t.Parallel()
+
+	link := regexp.MustCompile(`\]\(([^)#]+)`)
+	for path, text := range pages(t) {
+		for _, match := range link.FindAllStringSubmatch(text, -1) {
+			if strings.Contains(match[1], "://") {
+				continue
+			}
+			require.FileExists(t, filepath.Join(filepath.Dir(path), match[1]), "linked from %s", path)
+		}
+	}
+}
+
+func TestEveryTaskThatIsNamedExists(t *testing.T) {
+	t.Parallel()
+
+	makefile, err := os.ReadFile(filepath.Join(root, "Makefile"))
+	require.NoError(t, err)
+	task := regexp.MustCompile("(?m)(?:^|`)make ([a-z]+)")
+	for path, text := range pages(t) {
+		for _, match := range task.FindAllStringSubmatch(text, -1) {
+			require.Regexp(t, `(?m)^`+match[1]+`:`, string(makefile), "named in %s", path)
+		}
+	}
+}
+
+func TestTheMapOfTheTreeNamesOnlyWhatIsThere(t *testing.T) {
+	t.Parallel()
+
+	readme := pages(t)[filepath.Join(root, "README.md")]
+	_, rest, found := strings.Cut(readme, "## Map of the tree")
+	require.True(t, found)
+	section, _, _ := strings.Cut(rest, "\n## ")
+	folders := regexp.MustCompile("`([a-z/]+/)`").FindAllStringSubmatch(section, -1)
+	require.NotEmpty(t, folders)
+	for _, match := range folders {
+		require.DirExists(t, filepath.Join(root, match[1]))
+	}
+}
