@@ -1,0 +1,147 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+const doctorLimit = 2 * time.Minute
+
+// level says how much a finding matters.
+type level string
+
+const (
+	levelOK   level = "ok"
+	levelWarn level = "warn"
+	levelFail level = "fail"
+)
+
+// finding is one line of a diagnosis.
+type finding struct {
+	Level   level  `json:"level"`
+	Subject string `json:"subject"`
+	Message string `json:"message"`
+	Action  string `json:"action,omitempty"` // what to do; empty where nothing is to be done
+}
+
+// findings are collected by several checks at once.
+type findings struct {
+	mu   sync.Mutex
+	list []finding
+}
+
+func (f *findings) add(found ...finding) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.list = append(f.list, found...)
+}
+
+func (f *findings) ok(subject, format string, args ...any) {
+	f.add(finding{Level: levelOK, Subject: subject, Message: fmt.Sprintf(format, args...)})
+}
+
+func (f *findings) fail(subject, action, format string, args ...any) {
+	f.add(finding{Level: levelFail, Subject: subject, Message: fmt.Sprintf(format, args...), Action: action})
+}
+
+func (f *findings) failed() (n int) {
+	for _, one := range f.list {
+		if one.Level == levelFail {
+			n++
+		}
+	}
+	return n
+}
+
+func newDoctor(a *App) *cobra.Command {
+	var engines []string
+	cmd := &cobra.Command{
+		Use:   "doctor",
+		Short: "Check Temporal, store, keysets, engines and MCP servers; say what to do",
+		Long: "Checks keysets, store, Temporal with its namespace, retention and search attributes, workers, every engine and every MCP\n" +
+			"server in the store. It changes nothing. Exit code 1 when a check fails.",
+		Args: noArguments,
+	}
+	cmd.RunE = a.with(func(ctx context.Context, s *session, _ []string) error {
+		ctx, cancel := context.WithTimeout(ctx, doctorLimit)
+		defer cancel()
+		found := &findings{}
+		s.examine(ctx, engines, found)
+		if err := a.printFindings(found); err != nil {
+			return err
+		}
+		if n := found.failed(); n > 0 {
+			return fmt.Errorf("%d of %d checks failed", n, len(found.list))
+		}
+		return nil
+	})
+	cmd.Flags().StringArrayVar(&engines, "engine", nil, "URL of an engine to check beside those in the store (repeatable)")
+	return cmd
+}
+
+// examine goes from what everything needs to what one connection needs.
+func (s *session) examine(ctx context.Context, engines []string, found *findings) {
+	s.examineLocal(ctx, found)
+	s.examineTemporal(ctx, found)
+	s.examineEngines(ctx, engines, found)
+	s.examineConnections(ctx, found)
+}
+
+func (s *session) examineLocal(ctx context.Context, found *findings) {
+	keyset, err := s.keys()
+	switch {
+	case err == nil:
+		found.ok("keysets", "both can be used, in %s", keyset.Dir())
+	case !keysetsPresent(s.settings.Keys.Dir):
+		found.fail("keysets", "run holdfast setup, or name the right folder: --data-dir", "none in %s", s.settings.Keys.Dir)
+	default:
+		found.fail("keysets", "", "%v", err)
+	}
+	if keyset == nil {
+		found.fail("store", "mend the keysets first", "cannot be opened without keysets")
+		return
+	}
+	if !exists(s.settings.Store.Path) {
+		found.fail("store", "run holdfast setup, or name the right folder: --data-dir", "none at %s", s.settings.Store.Path)
+		return
+	}
+	st, err := s.store(ctx)
+	if err == nil {
+		err = st.Ping(ctx)
+	}
+	if err != nil {
+		found.fail("store", "", "%v", err)
+		return
+	}
+	found.ok("store", "can be read, tables are current, at %s", st.Path())
+}
+
+func (a *App) printFindings(found *findings) error {
+	if a.JSON() {
+		return a.printJSON(map[string]any{"ok": found.failed() == 0, "findings": found.list})
+	}
+	t := a.newTable()
+	for _, one := range found.list {
+		text := one.Message
+		if one.Action != "" {
+			text += "\n→ " + one.Action
+		}
+		t.AppendRow([]any{one.Level, one.Subject, text})
+	}
+	t.Render()
+	return nil
+}
+
+// unjoin takes joined errors apart, so that each is a finding of its own.
+func unjoin(err error) []error {
+	var joined interface{ Unwrap() []error }
+	if errors.As(err, &joined) {
+		return joined.Unwrap()
+	}
+	return []error{err}
+}
