@@ -75,11 +75,12 @@ func TestNothingOfASealedWorkflowIsReadableOnTheServer(t *testing.T) {
 	t.Parallel()
 	options := plainOptions(sharedServer(t).Address())
 	options.Plain, options.AEAD = false, newAEAD(t)
-	runLeak(t, "leak-history", options)
+	id := unique("leak-history")
+	runLeak(t, id, options)
 
 	raw := dialShared(t, "default")
 	var events []*historypb.HistoryEvent
-	history := raw.GetWorkflowHistory(t.Context(), "leak-history", "", false, 0)
+	history := raw.GetWorkflowHistory(t.Context(), id, "", false, 0)
 	for history.HasNext() {
 		event, err := history.Next()
 		require.NoError(t, err)
@@ -90,7 +91,7 @@ func TestNothingOfASealedWorkflowIsReadableOnTheServer(t *testing.T) {
 	require.Contains(t, string(written), "holdfast-test@dev/")
 	require.False(t, readable(string(written)))
 
-	described, err := raw.DescribeWorkflow(t.Context(), "leak-history", "")
+	described, err := raw.DescribeWorkflow(t.Context(), id, "")
 	require.NoError(t, err)
 	written, err = protojson.Marshal(described.RawResponse)
 	require.NoError(t, err)
@@ -101,7 +102,8 @@ func TestTheStockCLIReadsInClearThroughTheCodecEndpoint(t *testing.T) {
 	t.Parallel()
 	options := plainOptions(sharedServer(t).Address())
 	options.Plain, options.AEAD = false, newAEAD(t)
-	runLeak(t, "leak-cli", options)
+	id := unique("leak-cli")
+	runLeak(t, id, options)
 	secret := temporalclient.NewCodecSecret()
 	handler, err := temporalclient.CodecHandler(temporalclient.CodecOptions{
 		Codec: temporalclient.NewCodec(options.AEAD), PathSecret: secret, BearerToken: codecToken,
@@ -120,8 +122,8 @@ func TestTheStockCLIReadsInClearThroughTheCodecEndpoint(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			shown := runCLI(t, append([]string{"workflow", "show", "--workflow-id", "leak-cli", "--output", "json"}, tc.flags...)...)
-			described := runCLI(t, append([]string{"workflow", "describe", "--workflow-id", "leak-cli", "--output", "json"}, tc.flags...)...)
+			shown := runCLI(t, append([]string{"workflow", "show", "--workflow-id", id, "--output", "json"}, tc.flags...)...)
+			described := runCLI(t, append([]string{"workflow", "describe", "--workflow-id", id, "--output", "json"}, tc.flags...)...)
 			require.Equal(t, tc.clear, readable(shown), shown)
 			require.Equal(t, tc.clear, readable(described), described)
 		})

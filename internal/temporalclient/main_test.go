@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -80,6 +82,12 @@ func sharedServer(t *testing.T) *temporalclient.DevServer {
 	require.NoError(t, shared.err)
 	return shared.server
 }
+
+// names counts the names that unique has given.
+var names atomic.Int64
+
+// unique keeps tests, and repeated runs of one, apart on the shared server.
+func unique(prefix string) string { return prefix + "-" + strconv.FormatInt(names.Add(1), 10) }
 
 // newAEAD returns a fresh keyset.
 func newAEAD(t require.TestingT) tink.AEAD {

@@ -23,7 +23,7 @@ const week = 7 * 24 * time.Hour
 func TestSetupPreparesANamespaceOnce(t *testing.T) {
 	t.Parallel()
 	dialed := dialShared(t, "default")
-	namespace := "setup-once"
+	namespace := unique("setup-once")
 
 	first, err := temporalclient.Setup(t.Context(), dialed, namespace, week)
 	require.NoError(t, err)
@@ -39,7 +39,7 @@ func TestSetupPreparesANamespaceOnce(t *testing.T) {
 
 func TestSetupMakesAttributesThatWorkflowsCanUseAtOnce(t *testing.T) {
 	t.Parallel()
-	namespace := "setup-usable"
+	namespace := unique("setup-usable")
 	_, err := temporalclient.Setup(t.Context(), dialShared(t, "default"), namespace, week)
 	require.NoError(t, err)
 
@@ -57,7 +57,7 @@ func TestSetupMakesAttributesThatWorkflowsCanUseAtOnce(t *testing.T) {
 func TestSetupRaisesButNeverLowersTheRetention(t *testing.T) {
 	t.Parallel()
 	dialed := dialShared(t, "default")
-	namespace := "setup-retention"
+	namespace := unique("setup-retention")
 	_, err := temporalclient.Setup(t.Context(), dialed, namespace, 0)
 	require.NoError(t, err)
 	require.Equal(t, temporalclient.LevelError, findingOn(t, temporalclient.Inspect(t.Context(), dialed, namespace, week), "retention").Level)
@@ -76,15 +76,16 @@ func TestSetupRaisesButNeverLowersTheRetention(t *testing.T) {
 func TestSetupMayRunInSeveralProcessesAtOnce(t *testing.T) {
 	t.Parallel()
 	dialed := dialShared(t, "default")
+	namespace := unique("setup-race")
 	group, ctx := errgroup.WithContext(t.Context())
 	for range 4 {
 		group.Go(func() error {
-			_, err := temporalclient.Setup(ctx, dialed, "setup-race", week)
+			_, err := temporalclient.Setup(ctx, dialed, namespace, week)
 			return err
 		})
 	}
 	require.NoError(t, group.Wait())
-	requireNoErrors(t, temporalclient.Inspect(t.Context(), dialed, "setup-race", week))
+	requireNoErrors(t, temporalclient.Inspect(t.Context(), dialed, namespace, week))
 }
 
 func TestSetupReportsATypeClashAndChangesNothing(t *testing.T) {
@@ -158,8 +159,9 @@ func dialShared(t *testing.T, namespace string) client.Client {
 }
 
 // emptyNamespace makes a namespace without any of our attributes.
-func emptyNamespace(t *testing.T, name string) string {
+func emptyNamespace(t *testing.T, prefix string) string {
 	t.Helper()
+	name := unique(prefix)
 	registerNamespace(t, sharedServer(t).Address(), name)
 	return name
 }
