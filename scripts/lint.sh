@@ -13,7 +13,7 @@ check_go() { go_tool golangci-lint run ./...; }
 # What makes a workflow differ on replay and no import rule can see: goroutines, channels, ranging over maps.
 check_workflows() {
 	[ -d workflows ] || return 0
-	go_tool workflowcheck ./workflows/...
+	go_tool workflowcheck -config tools/workflowcheck.yaml ./workflows/...
 }
 
 check_modules() {
