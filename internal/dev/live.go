@@ -22,7 +22,7 @@ func (r *runner) live(ctx context.Context) error {
 	ticker := time.NewTicker(watchEvery)
 	defer ticker.Stop()
 	parent := os.Getppid()
-	feed := feed{client: r.connections(), shown: map[string]int64{}, since: time.Now()}
+	feed := feed{client: r.connections(), shown: map[string]int64{}, since: r.began}
 	for {
 		select {
 		case <-ctx.Done():

@@ -14,6 +14,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/holdfast-mcp/holdfast/internal/app"
+	"github.com/holdfast-mcp/holdfast/internal/cli"
 	"github.com/holdfast-mcp/holdfast/internal/filelock"
 	"github.com/holdfast-mcp/holdfast/internal/keys"
 	"github.com/holdfast-mcp/holdfast/internal/store"
@@ -36,7 +37,7 @@ var ErrInUse = errors.New("another `holdfast dev` uses this data directory; stop
 // Run starts everything, says so, shows what happens, and stops everything when ctx is over. It ends by itself, with an
 // error, when one of the parts does.
 func Run(ctx context.Context, o Options) (err error) {
-	r := &runner{Options: o}
+	r := &runner{Options: o, began: time.Now()}
 	defer func() { err = errors.Join(err, r.stop()) }()
 	if err := r.start(ctx); err != nil {
 		if ctx.Err() != nil {
@@ -64,6 +65,9 @@ type runner struct {
 	client client.Client
 	keys   *keys.Keys
 	store  *store.Store
+
+	// began separates what is shown live from what an earlier run has done.
+	began time.Time
 }
 
 func (r *runner) start(ctx context.Context) error {
@@ -176,8 +180,8 @@ func (r *runner) startDemo(ctx context.Context) error {
 	return nil
 }
 
-func (r *runner) state() State {
-	return State{
+func (r *runner) state() cli.DevInfo {
+	return cli.DevInfo{
 		Temporal: r.server.Address(), Namespace: r.server.Namespace(), UI: r.server.UIURL(), Codec: r.codec, PID: os.Getpid(),
 	}
 }
@@ -190,7 +194,7 @@ func (r *runner) announce() error {
 	if r.JSON {
 		return json.NewEncoder(r.Out).Encode(struct {
 			Ready bool `json:"ready"`
-			State
+			cli.DevInfo
 		}{true, s})
 	}
 	fmt.Fprintln(r.Out, "holdfast is ready")
