@@ -25,6 +25,7 @@ type LoadResult struct {
 	ExpectedTools []string         `json:"expectedTools,omitempty"`
 	// TimeoutMillis is the timeout that a push sends.
 	TimeoutMillis int `json:"timeoutMillis,omitempty"`
-	// Failure is set when the stored config breaks a rule of its profile. Nothing is delivered then.
+	// Failure is set when the stored config breaks a rule of its profile, or names no directory or no engine. Nothing is
+	// delivered then.
 	Failure *health.Failure `json:"failure,omitempty"`
 }

@@ -32,7 +32,7 @@ type Resolved struct {
 	store.Desired
 
 	Revision string
-	// Failure is set when the config breaks a rule of its profile.
+	// Failure is set when the config breaks a rule of its profile, or does not say where it is to be delivered.
 	Failure *health.Failure
 }
 
@@ -52,9 +52,25 @@ func (r *Resolver) Resolve(ctx context.Context, key delivery.Key) (Resolved, err
 	if err != nil {
 		return Resolved{}, unreadable(fmt.Errorf("make revision: %w", err))
 	}
-	return Resolved{
-		Desired: row, Revision: revision, Failure: desired.Validate(row.Profile, row.Config, row.Metadata),
-	}, nil
+	return Resolved{Desired: row, Revision: revision, Failure: obstacle(row)}, nil
+}
+
+// obstacle is what forbids a delivery from the start: a rule that the config breaks, then a directory or an engine that is
+// not named.
+func obstacle(row store.Desired) *health.Failure {
+	if f := desired.Validate(row.Profile, row.Config, row.Metadata); f != nil {
+		return f
+	}
+	var f health.Failure
+	switch {
+	case row.Directory == "":
+		f = health.DirectoryAmbiguous()
+	case row.EngineID == "":
+		f = health.EngineUnconfigured()
+	default:
+		return nil
+	}
+	return &f
 }
 
 // Is reports whether the connection still wants the revision.

@@ -39,4 +39,6 @@ type ProbeResult struct {
 	Steps         []Step    `json:"steps"`
 	LatencyMillis int64     `json:"latencyMs"`
 	CheckedAt     time.Time `json:"checkedAt"`
+	// LastOKAt is when a probe of this connection last found nothing wrong; nil when none ever did.
+	LastOKAt *time.Time `json:"lastOkAt,omitempty"`
 }

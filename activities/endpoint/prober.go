@@ -39,6 +39,12 @@ func NewProber(s Store, timeout time.Duration) *Prober {
 	return &Prober{store: s, timeout: timeout, now: time.Now}
 }
 
+// WithClock makes the prober date its probes by another clock, for tests that skip time.
+func (p *Prober) WithClock(now func() time.Time) *Prober {
+	p.now = now
+	return p
+}
+
 // Outcome is a probe's result with what it says about the canary.
 type Outcome struct {
 	ProbeResult
@@ -91,10 +97,11 @@ func (p *Prober) probe(ctx context.Context, want desired.Resolved) (Outcome, err
 		return Outcome{}, err
 	}
 	at := p.now()
-	if err := p.store.PutProbe(ctx, want.Key, next(kept, res, want.Revision, at)); err != nil {
+	state := next(kept, res, want.Revision, at)
+	if err := p.store.PutProbe(ctx, want.Key, state); err != nil {
 		return Outcome{}, fmt.Errorf("write probe state: %w", err)
 	}
-	return Outcome{ProbeResult: resultOf(res, at), Forgotten: res.Forgotten}, nil
+	return Outcome{ProbeResult: resultOf(res, state), Forgotten: res.Forgotten}, nil
 }
 
 // canary is the form in which the session is kept. It belongs to a revision: another URL or token is another client.
@@ -127,11 +134,14 @@ func next(kept store.ProbeState, res mcpprobe.Result, revision string, at time.T
 	return state
 }
 
-func resultOf(res mcpprobe.Result, at time.Time) ProbeResult {
+func resultOf(res mcpprobe.Result, state store.ProbeState) ProbeResult {
 	out := ProbeResult{
 		Expected: res.Expected, Present: res.Present, Missing: res.Missing, Count: res.ToolCount,
-		Failure: res.Failure, Unreachable: res.Unreachable, LatencyMillis: res.Trace.LatencyMillis, CheckedAt: at,
-		Steps: make([]Step, 0, len(res.Trace.Steps)),
+		Failure: res.Failure, Unreachable: res.Unreachable, LatencyMillis: res.Trace.LatencyMillis,
+		CheckedAt: state.LastProbeAt, Steps: make([]Step, 0, len(res.Trace.Steps)),
+	}
+	if !state.LastOKAt.IsZero() {
+		out.LastOKAt = &state.LastOKAt
 	}
 	for _, s := range res.Trace.Steps {
 		out.Steps = append(out.Steps, Step(s))

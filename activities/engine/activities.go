@@ -49,6 +49,8 @@ type Params struct {
 	Signals  Signals
 	Settings Settings
 	Log      *slog.Logger
+	// Now is the clock; nil is the system's. Tests that skip time give theirs.
+	Now func() time.Time
 }
 
 // Activities are the activities of this package.
@@ -66,9 +68,12 @@ type Activities struct {
 
 // NewActivities makes the activities.
 func NewActivities(p Params) *Activities {
+	if p.Now == nil {
+		p.Now = time.Now
+	}
 	return &Activities{
 		store: p.Store, resolver: p.Resolver, prober: p.Prober, signals: p.Signals, settings: p.Settings, log: p.Log,
-		now: time.Now, clients: newClients(p.Store, p.Settings.EngineTimeout),
+		now: p.Now, clients: newClients(p.Store, p.Settings.EngineTimeout),
 	}
 }
 

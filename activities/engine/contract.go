@@ -128,6 +128,9 @@ type Tools struct {
 	Missing   []string  `json:"missing"`
 	Count     int       `json:"count"`
 	CheckedAt time.Time `json:"checkedAt"`
+	// LastOKAt is when the endpoint was last found well; nil when it never was. While all stays well it may be older than
+	// the last probe: a look that decides nothing tells nothing.
+	LastOKAt *time.Time `json:"lastOkAt,omitempty"`
 }
 
 // DisconnectRequest asks to disconnect the entry from the engine.

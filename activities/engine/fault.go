@@ -1,9 +1,12 @@
 package engine
 
 import (
+	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/health"
+	"github.com/holdfast-mcp/holdfast/internal/domain/redact"
 	"github.com/holdfast-mcp/holdfast/internal/httpclient"
 )
 
@@ -17,9 +20,50 @@ func engineFailure(err error) health.Failure {
 		return health.EngineUnreachable(health.StageEngineDelivery, err.Error())
 	}
 	if fault.Kind == httpclient.KindStatus && !fault.Temporary() {
-		return health.EngineStatusUnavailable(fault.Status)
+		f := health.EngineStatusUnavailable(fault.Status)
+		f.Details["error"] = redact.String(fault.Error())
+		return f
 	}
 	return health.EngineUnreachable(health.StageEngineDelivery, fault.Error())
+}
+
+// pushFailure says what a failed push means. A status is the engine's answer about this registration: it says nothing
+// about whether the engine can be reached, and trying again at once would only repeat it.
+func pushFailure(err error) health.Failure {
+	var fault *httpclient.Error
+	if errors.As(err, &fault) && fault.Kind == httpclient.KindStatus {
+		return health.RegistrationFailed(fault.Temporary(), fault.Error())
+	}
+	return engineFailure(err)
+}
+
+// statusRefused reports whether a failure says that the engine answers and refuses to tell its statuses, as it does with
+// a wrong password. It is over as soon as the engine tells them.
+func statusRefused(f *health.Failure) bool {
+	return f != nil && f.Code == health.CodeSyncFailed && !f.Retryable &&
+		slices.Contains(f.Aliases, health.AliasConnectionFailed)
+}
+
+// refused reports whether a push was answered with a refusal, after which nothing is under way. From 500 on the answer may
+// be that of a proxy which gave up before the engine did.
+func refused(err error) bool {
+	var fault *httpclient.Error
+	return errors.As(err, &fault) && fault.Kind == httpclient.KindStatus && fault.Status < 500
+}
+
+// defines reports whether the engine's own configuration defines a server of the name. An entry that only switches a
+// server on or off defines none.
+func defines(servers map[string]json.RawMessage, name string) bool {
+	raw, ok := servers[name]
+	if !ok {
+		return false
+	}
+	var entry map[string]json.RawMessage
+	if json.Unmarshal(raw, &entry) != nil {
+		return true
+	}
+	delete(entry, "enabled")
+	return len(entry) > 0
 }
 
 // neverSent reports whether a push cannot have reached the engine: the connection itself was refused.

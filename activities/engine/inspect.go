@@ -4,11 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"time"
-
-	"go.temporal.io/sdk/activity"
 
 	"github.com/holdfast-mcp/holdfast/activities/desired"
 	"github.com/holdfast-mcp/holdfast/activities/endpoint"
@@ -23,10 +20,6 @@ const (
 	secondLook = 250 * time.Millisecond
 	// degradedProbe is the wait before an endpoint that was missed is asked again.
 	degradedProbe = 5 * time.Second
-	// slowProbe is the wait between probes of an endpoint that refuses us: at most four an hour.
-	slowProbe = 15 * time.Minute
-	// engineBackoffMax is the longest wait between looks at an engine that does not answer.
-	engineBackoffMax = time.Minute
 	// minimumWait is the grain of the server's retry timers.
 	minimumWait = time.Second
 )
@@ -66,7 +59,11 @@ func (l *look) run(ctx context.Context) (InspectResult, error) {
 		return l.nothing("not delivered: the desired config is not valid", l.settings.PollInterval)
 	}
 	if l.engine, err = l.clients.of(ctx, want.EngineID); err != nil {
-		return InspectResult{}, err
+		return l.engineDown(ctx, err)
+	}
+	if l.known(health.CodeEngineUnconfigured) {
+		// The engine is named by now; what was loaded still says that it is not.
+		return InspectResult{Decision: DecisionDesiredChanged}, nil
 	}
 	switch l.in.Mode {
 	case ModeWatch:
@@ -140,12 +137,30 @@ func (l *look) watch(ctx context.Context) (InspectResult, error) {
 	}
 }
 
+// engineDown decides that the engine cannot be asked, once: a connection that failed for this very reason waits.
 func (l *look) engineDown(ctx context.Context, err error) (InspectResult, error) {
 	if ctx.Err() != nil {
 		return InspectResult{}, ctx.Err()
 	}
-	f := engineFailure(err)
+	f, ok := apperr.FailureOf(err)
+	if !ok {
+		f = engineFailure(err)
+	}
+	if l.in.Mode == ModeRecover && l.known(f.Code) && l.in.Failure.Retryable == f.Retryable && !l.in.Once {
+		return l.nothing("waiting: "+waitingFor(f), l.engineBackoff(ctx))
+	}
 	return InspectResult{Decision: DecisionEngineDown, Failure: &f}, nil
+}
+
+func waitingFor(f health.Failure) string {
+	switch f.Code {
+	case health.CodeEngineUnreachable:
+		return "the engine does not answer"
+	case health.CodeEngineUnconfigured:
+		return "no engine is configured"
+	default:
+		return "the engine refuses to answer"
+	}
 }
 
 // watchEndpoint asks the endpoint of a ready connection, when it is time: the engine says connected for ever.
@@ -189,115 +204,6 @@ func lostForTheEngine(refusedWith int) bool { return refusedWith != 0 && refused
 
 const httpNotFound = 404
 
-// recover looks at a connection that failed, for its cause to be gone.
-func (l *look) recover(ctx context.Context) (InspectResult, error) {
-	entry, err := l.entry(ctx)
-	if err != nil {
-		if l.known(health.CodeEngineUnreachable) && ctx.Err() == nil {
-			return l.nothing("waiting: the engine does not answer", l.engineBackoff(ctx))
-		}
-		return l.engineDown(ctx, err)
-	}
-	if l.in.Status != entry.Status || l.known(health.CodeEngineUnreachable) {
-		return InspectResult{Decision: decisionOf(entry), Status: entry.Status, Failure: entryFailure(entry)}, nil
-	}
-	if l.known(health.CodeEngineConfigConflict) {
-		return l.recoverConflict(ctx)
-	}
-	if !askEndpoint(l.in.Failure) && !l.in.Once {
-		return l.nothing("waiting: "+l.reason(), l.poll())
-	}
-	return l.recoverEndpoint(ctx)
-}
-
-func decisionOf(entry engineapi.Status) Decision {
-	switch entry.Status {
-	case engineapi.StatusConnected:
-		return DecisionEntryConnected
-	case statusMissing:
-		return DecisionEntryGone
-	default:
-		return DecisionEntryStatus
-	}
-}
-
-func (l *look) reason() string {
-	if l.in.Failure == nil {
-		return "failed"
-	}
-	return string(l.in.Failure.Code)
-}
-
-func (l *look) engineBackoff(ctx context.Context) time.Duration {
-	attempt := activity.GetInfo(ctx).Attempt
-	wait := engineBackoffMax
-	if attempt < 7 {
-		wait = time.Second << (attempt - 1)
-	}
-	return spread(min(wait, max(l.settings.PollInterval, time.Second)), 0.2)
-}
-
-// recoverConflict waits for the name to leave the engine's own configuration.
-func (l *look) recoverConflict(ctx context.Context) (InspectResult, error) {
-	servers, err := l.engine.ConfiguredServers(ctx, l.in.Key.Directory)
-	if err != nil {
-		return l.engineDown(ctx, err)
-	}
-	if _, still := servers[l.in.Key.Name]; still {
-		return l.nothing("waiting: "+l.reason(), l.poll())
-	}
-	return InspectResult{Decision: DecisionEntryGone, Status: statusMissing}, nil
-}
-
-// askEndpoint reports whether the endpoint can tell that the cause of a failure is gone.
-func askEndpoint(f *health.Failure) bool {
-	if f == nil {
-		return false
-	}
-	switch f.Code {
-	case health.CodeEndpointUnreachable, health.CodeToolsMissing, health.CodeInvalidToken, health.CodeMissingToken,
-		health.CodeSessionRevoked, health.CodeMembershipRevoked, health.CodeInsufficientScope, health.CodeWrongResource,
-		health.CodeSessionLost:
-		return true
-	default:
-		return false
-	}
-}
-
-func (l *look) recoverEndpoint(ctx context.Context) (InspectResult, error) {
-	kept, err := l.probeState(ctx)
-	if err != nil {
-		return InspectResult{}, err
-	}
-	if left := l.probeWait(kept) - l.now().Sub(kept.LastProbeAt); left > 0 && !l.in.Once {
-		return l.nothing("waiting: "+l.reason(), min(l.poll(), left))
-	}
-	probe, err := l.prober.Probe(ctx, l.want)
-	if err != nil {
-		return InspectResult{}, err
-	}
-	f := ledgerFailure(probe)
-	switch {
-	case f == nil:
-		return InspectResult{Decision: DecisionEndpointHealthy, Status: l.in.Status, Tools: toolsOf(probe)}, nil
-	case !l.known(f.Code) || l.in.Once:
-		return InspectResult{Decision: DecisionEndpointFailed, Status: l.in.Status, Failure: f, Tools: toolsOf(probe)}, nil
-	default:
-		return l.nothing("waiting: "+l.reason(), l.poll())
-	}
-}
-
-// probeWait is the wait between two probes of an endpoint that failed: doubling for what passes, a quarter of an hour for
-// what needs a person.
-func (l *look) probeWait(kept store.ProbeState) time.Duration {
-	if l.in.Failure != nil && !l.in.Failure.Retryable {
-		return spread(slowProbe, 0)
-	}
-	doublings := min(max(kept.Misses, 1), 10)
-	wait := time.Duration(math.Min(float64(slowProbe), float64(time.Second<<doublings)))
-	return spread(wait, 0.2)
-}
-
 // idle waits until no session uses the client that a push would replace, or there is no such client any more.
 func (l *look) idle(ctx context.Context) (InspectResult, error) {
 	entry, err := l.entry(ctx)
@@ -329,7 +235,7 @@ func (l *look) probeState(ctx context.Context) (store.ProbeState, error) {
 func toolsOf(probe endpoint.Outcome) *Tools {
 	return &Tools{
 		Expected: probe.Expected, Present: probe.Present, Missing: probe.Missing, Count: probe.Count,
-		CheckedAt: probe.CheckedAt,
+		CheckedAt: probe.CheckedAt, LastOKAt: probe.LastOKAt,
 	}
 }
 

@@ -41,6 +41,9 @@ func (a *Activities) RegisterServer(ctx context.Context, in RegisterRequest) (Re
 	if !same {
 		return RegisterResult{Outcome: RegisterDesiredChanged}, nil
 	}
+	if want.Failure != nil {
+		return RegisterResult{}, apperr.Failed(*want.Failure, nil)
+	}
 	client, err := a.clients.of(ctx, want.EngineID)
 	if err != nil {
 		return RegisterResult{}, err
@@ -82,7 +85,7 @@ type registration struct {
 func (r *registration) run(ctx context.Context) (RegisterResult, error) {
 	before, configured, err := r.look(ctx)
 	if err != nil {
-		return RegisterResult{}, r.failed(ctx, err)
+		return RegisterResult{}, r.failed(ctx, err, engineFailure)
 	}
 	if configured {
 		return RegisterResult{}, apperr.Failed(health.ConfigConflict(r.in.Key.Name), nil)
@@ -93,14 +96,14 @@ func (r *registration) run(ctx context.Context) (RegisterResult, error) {
 		}
 		sessions, err := r.engine.Sessions(ctx, r.in.Key.Directory)
 		if err != nil {
-			return RegisterResult{}, r.failed(ctx, err)
+			return RegisterResult{}, r.failed(ctx, err, engineFailure)
 		}
 		if engineapi.Busy(sessions) {
 			return r.done(RegisterEngineBusy, before, nil), nil
 		}
 	}
 	if err := r.push(ctx); err != nil {
-		return RegisterResult{}, r.failed(ctx, err)
+		return RegisterResult{}, r.failed(ctx, err, pushFailure)
 	}
 	return r.settle(ctx)
 }
@@ -115,7 +118,7 @@ func (r *registration) look(ctx context.Context) (entry engineapi.Status, config
 	})
 	group.Go(func() error {
 		servers, err := r.engine.ConfiguredServers(groupCtx, r.in.Key.Directory)
-		_, configured = servers[r.in.Key.Name]
+		configured = defines(servers, r.in.Key.Name)
 		return err
 	})
 	err = group.Wait()
@@ -140,7 +143,7 @@ func (r *registration) push(ctx context.Context) error {
 	}
 	_, err = r.engine.Register(ctx, r.in.Key.Directory, r.in.Key.Name, r.want.Config.EngineConfig(),
 		pushSpan*timeout+pushMargin)
-	if err == nil || neverSent(err) || httpclient.KindOf(err) == httpclient.KindStatus {
+	if err == nil || neverSent(err) || refused(err) {
 		if finishErr := r.store.FinishPush(ctx, r.in.Key, r.now()); finishErr != nil {
 			return errors.Join(err, fmt.Errorf("note the end of the push: %w", finishErr))
 		}
@@ -171,7 +174,7 @@ func (r *registration) settle(ctx context.Context) (RegisterResult, error) {
 		}
 	}
 	if err != nil {
-		return RegisterResult{}, r.failed(ctx, err)
+		return RegisterResult{}, r.failed(ctx, err, engineFailure)
 	}
 	return r.done(RegisterRejected, entry, entryFailure(entry)), nil
 }
@@ -184,7 +187,7 @@ func (r *registration) done(outcome RegisterOutcome, entry engineapi.Status, f *
 
 // failed reports trouble with the engine. What may pass is tried once more by the server; then the failure is shown and
 // the inspection watches for the engine to come back.
-func (r *registration) failed(ctx context.Context, err error) error {
+func (r *registration) failed(ctx context.Context, err error, classify func(error) health.Failure) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
@@ -192,7 +195,7 @@ func (r *registration) failed(ctx context.Context, err error) error {
 	if !errors.As(err, &fault) {
 		return err
 	}
-	f := engineFailure(err)
+	f := classify(err)
 	if activity.GetInfo(ctx).Attempt >= unreachableTries {
 		return apperr.FailedFinally(f, err)
 	}

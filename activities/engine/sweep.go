@@ -7,13 +7,14 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-mcp/holdfast/internal/engineapi"
+	"github.com/holdfast-mcp/holdfast/internal/httpclient"
 	"github.com/holdfast-mcp/holdfast/internal/store"
 )
 
 // sweepWidth is how many directories of an engine are read side by side.
 const sweepWidth = 16
 
-// sweep reads what an engine has and signals the connections that are not as expected. The list of connections comes from
+// sweep reads what an engine has and signals the connections whose entry it has lost. The list of connections comes from
 // the store each time.
 type sweep struct {
 	*Activities
@@ -69,12 +70,20 @@ func (s sweep) read(ctx context.Context, directory string, keys []store.Key, rea
 		pushes[key] = push
 	}
 	statuses, err := s.client.Statuses(ctx, directory)
-	if err != nil {
+	switch {
+	case err == nil:
+	case httpclient.KindOf(err) == httpclient.KindUnreachable:
 		// The engine went away again; the next stream, or an inspection, finds out.
 		return err
+	default:
+		// One directory that does not answer must not keep the others from being read.
+		s.log.DebugContext(ctx, "directory not read", "engine_id", s.engineID, "error", err)
+		return ctx.Err()
 	}
 	for _, key := range keys {
-		if statuses[key.Name].Status == engineapi.StatusConnected {
+		if _, there := statuses[key.Name]; there {
+			// An entry outlives its connection only by an attempt that failed or by somebody's will. Both are the
+			// inspection's to judge: a stream that breaks off often must not become a reason to register often.
 			continue
 		}
 		if pushes[key].InFlight(s.now()) {

@@ -110,7 +110,13 @@ func (w *watch) stream(ctx context.Context) error {
 		return err
 	}
 	defer stream.Close()
-	w.pause = reconnectMin
+	opened := w.now()
+	defer func() {
+		// Only a stream that lasted resets the wait: one that breaks off at once is not opened five times a second.
+		if w.now().Sub(opened) > reconnectMax {
+			w.pause = reconnectMin
+		}
+	}()
 	// The stream is blind at first: whatever happened until now is read, not heard.
 	if err := sleep(ctx, engineapi.BlindWindow); err != nil {
 		return err

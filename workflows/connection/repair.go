@@ -152,6 +152,7 @@ func (c *connection) probe(ctx workflow.Context) (endpoint.ProbeResult, error) {
 	}
 	c.saw(ctx, "", &engine.Tools{
 		Expected: res.Expected, Present: res.Present, Missing: res.Missing, Count: res.Count, CheckedAt: res.CheckedAt,
+		LastOKAt: res.LastOKAt,
 	})
 	return res, nil
 }
