@@ -40,7 +40,8 @@ func receive[T any](ctx workflow.Context, name string, take func(T)) {
 func (c *connection) onMarkStale(in MarkStale) { c.Intents.Stale = &in }
 
 func (c *connection) onDesiredChanged(in DesiredChanged) {
-	if in.Revision != "" && in.Revision == c.Entry.DesiredRevision && c.LoadFailure == nil {
+	known := in.Revision != "" && in.Revision == c.Entry.DesiredRevision && c.LoadFailure == nil
+	if known && !c.Intents.Remove {
 		return
 	}
 	c.Intents.Load, c.Intents.Trigger = true, in.Trigger
@@ -109,7 +110,10 @@ func (c *connection) onRefresh(ctx workflow.Context, in Request) (RefreshResult,
 }
 
 func (c *connection) onRemove(ctx workflow.Context, _ Request) (Health, error) {
-	return c.serve(ctx, UpdateRemove, func() { c.Intents.Remove = true })
+	return c.serve(ctx, UpdateRemove, func() {
+		// What was asked for before is done with. What is signaled from here on is a wish for a new life: see remove.
+		c.Intents = Intents{Remove: true}
+	})
 }
 
 // serve writes a request down and waits until the loop has done it, or until the answer is due. A request that was
@@ -121,7 +125,10 @@ func (c *connection) serve(ctx workflow.Context, kind string, ask func()) (Healt
 		h.Earlier = earlier
 		return h, nil
 	}
-	ask()
+	if !c.Intents.Remove {
+		// Who asks while the connection is being removed is told what became of it, and does not bring it back.
+		ask()
+	}
 	c.asked++
 	mine := c.asked
 	done, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{

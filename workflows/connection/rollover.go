@@ -37,7 +37,6 @@ func (c *connection) remove(ctx workflow.Context) error {
 	c.disconnect(ctx, "removed", false)
 	c.apply(ctx, delivery.Unwanted{Reason: "removed"})
 	c.Desired, c.Tools, c.Degraded, c.WaitingFor = nil, nil, nil, ""
-	c.Intents = Intents{}
 	c.publish(ctx)
 	c.removed = true
 	if err := workflow.Await(ctx, func() bool { return workflow.AllHandlersFinished(ctx) }); err != nil {
@@ -46,6 +45,7 @@ func (c *connection) remove(ctx workflow.Context) error {
 	c.drain(ctx)
 	if c.Intents.Load {
 		// It was wanted again while it was being removed: go on rather than end.
+		c.Intents = Intents{Load: true, Trigger: c.Intents.Trigger}
 		return workflow.NewContinueAsNewError(ctx, WorkflowName, c.State)
 	}
 	return nil

@@ -157,6 +157,35 @@ func TestCase49RemoveDisconnectsOnceAndEnds(t *testing.T) {
 	require.Equal(t, w.asked, w.answered)
 }
 
+func TestAConnectionWantedAgainWhileItIsRemovedGoesOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.onDisconnect = func(engine.DisconnectRequest) engine.DisconnectResult {
+		w.env.SignalWorkflow(connection.SignalDesiredChanged, connection.DesiredChanged{Revision: "r1", Trigger: "again"})
+		return engine.DisconnectResult{OK: true}
+	}
+	w.update(time.Minute, connection.UpdateRemove, "x", nil)
+	next := w.rollsOver(&connection.State{Key: key})
+	require.Equal(t, connection.Intents{Load: true, Trigger: "again"}, next.Intents)
+	require.Equal(t, delivery.NotDesired, next.Entry.State)
+}
+
+func TestARequestDuringARemovalDoesNotBringTheConnectionBack(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.onDisconnect = func(engine.DisconnectRequest) engine.DisconnectResult {
+		w.updateNow(connection.UpdateProbe, "late", func(answer any) {
+			require.Equal(t, delivery.NotDesired, answer.(connection.Health).Delivery.State)
+		})
+		return engine.DisconnectResult{OK: true}
+	}
+	w.update(time.Minute, connection.UpdateRemove, "x", nil)
+	w.env.ExecuteWorkflow(connection.WorkflowName, &connection.State{Key: key})
+	require.NoError(t, w.env.GetWorkflowError())
+	require.Equal(t, 2, w.answered)
+	require.Len(t, w.drops, 1)
+}
+
 func TestAnUpdateAnswersInTimeWhileTheEngineIsBusy(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

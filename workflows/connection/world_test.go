@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"sync"
-	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
+	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
@@ -26,10 +26,16 @@ var key = delivery.Key{Workspace: "w1", Name: "cloud", Directory: "/srv/w1"}
 // pollInterval is the wait between two looks that find nothing to decide.
 const pollInterval = 30 * time.Second
 
+// tester is a test, or one check of a property.
+type tester interface {
+	require.TestingT
+	Helper()
+}
+
 // world is the world around one workflow under skipped time: a store, an engine and an endpoint that a test scripts. It
 // speaks the activities' contract; the workflow is the real one.
 type world struct {
-	t   *testing.T
+	t   tester
 	env *testsuite.TestWorkflowEnvironment
 
 	mu        sync.Mutex
@@ -48,7 +54,7 @@ type world struct {
 	asked        int
 }
 
-func newWorld(t *testing.T) *world {
+func newWorld(t tester) *world {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
 	w := &world{t: t, env: suite.NewTestWorkflowEnvironment()}
@@ -161,19 +167,36 @@ func (w *world) at(after time.Duration, do func()) { w.env.RegisterDelayedCallba
 // update sends an update at a virtual time and requires its answer.
 func (w *world) update(after time.Duration, name, id string, got func(any)) {
 	w.asked++
-	w.at(after, func() {
-		w.env.UpdateWorkflow(name, id, &testsuite.TestUpdateCallback{
-			OnAccept: func() {},
-			OnReject: func(err error) { require.NoError(w.t, err) },
-			OnComplete: func(answer any, err error) {
-				require.NoError(w.t, err)
-				w.answered++
-				if got != nil {
-					got(answer)
-				}
-			},
-		}, connection.Request{})
-	})
+	w.at(after, func() { w.updateNow(name, id, got) })
+}
+
+// updateNow sends an update and requires its answer.
+func (w *world) updateNow(name, id string, got func(any)) {
+	w.env.UpdateWorkflow(name, id, &testsuite.TestUpdateCallback{
+		OnAccept: func() {},
+		OnReject: func(err error) { require.NoError(w.t, err) },
+		OnComplete: func(answer any, err error) {
+			require.NoError(w.t, err)
+			w.answered++
+			if got != nil {
+				got(answer)
+			}
+		},
+	}, connection.Request{})
+}
+
+// rollsOver runs the workflow until it goes on as a new run, and returns the state that it hands over.
+func (w *world) rollsOver(in *connection.State) connection.State {
+	w.t.Helper()
+	w.env.ExecuteWorkflow(connection.WorkflowName, in)
+	require.True(w.t, w.env.IsWorkflowCompleted())
+	var next *workflow.ContinueAsNewError
+	require.ErrorAs(w.t, w.env.GetWorkflowError(), &next)
+	require.Equal(w.t, connection.WorkflowName, next.WorkflowType.Name)
+	var state connection.State
+	require.NoError(w.t, converter.GetDefaultDataConverter().FromPayloads(next.Input, &state))
+	require.Equal(w.t, w.asked, w.answered, "an update was not answered")
+	return state
 }
 
 // run lets the workflow live until the virtual time is over, and requires that it was canceled then, not failed.
