@@ -52,6 +52,8 @@ type world struct {
 	onDisconnect func(engine.DisconnectRequest) engine.DisconnectResult
 	answered     int
 	asked        int
+	// last is what a test wrote down of the end.
+	last string
 }
 
 func newWorld(t tester) *world {
@@ -202,8 +204,14 @@ func (w *world) rollsOver(in *connection.State) connection.State {
 // run lets the workflow live until the virtual time is over, and requires that it was canceled then, not failed.
 func (w *world) run(span time.Duration) {
 	w.t.Helper()
+	w.runFrom(&connection.State{Key: key}, span)
+}
+
+// runFrom is run for a workflow that starts from a state.
+func (w *world) runFrom(in *connection.State, span time.Duration) {
+	w.t.Helper()
 	w.at(span, w.env.CancelWorkflow)
-	w.env.ExecuteWorkflow(connection.WorkflowName, &connection.State{Key: key})
+	w.env.ExecuteWorkflow(connection.WorkflowName, in)
 	require.True(w.t, w.env.IsWorkflowCompleted())
 	var canceled interface{ Error() string } = w.env.GetWorkflowError()
 	require.ErrorContains(w.t, errors.Unwrap(w.env.GetWorkflowError()), "canceled", canceled)
@@ -231,14 +239,20 @@ func (w *world) health() connection.Health {
 // states is the way that the connection took, as "from>to".
 func (w *world) states() []string {
 	w.t.Helper()
-	value, err := w.env.QueryWorkflow(connection.QueryTransitions)
-	require.NoError(w.t, err)
-	var all []connection.Transition
-	require.NoError(w.t, value.Get(&all))
+	all := w.transitions()
 	way := make([]string, 0, len(all))
 	for i, tr := range all {
 		require.Equal(w.t, int64(i+1), tr.Sequence)
 		way = append(way, string(tr.To))
 	}
 	return way
+}
+
+func (w *world) transitions() []connection.Transition {
+	w.t.Helper()
+	value, err := w.env.QueryWorkflow(connection.QueryTransitions)
+	require.NoError(w.t, err)
+	var all []connection.Transition
+	require.NoError(w.t, value.Get(&all))
+	return all
 }

@@ -1,0 +1,12 @@
+package connection
+
+import "time"
+
+// Backoff is the wait before an attempt.
+var Backoff = backoff
+
+// Remember keeps an answered request.
+func (s *State) Remember(a Answered) { s.remember(a) }
+
+// AnsweredBefore finds a request that was answered.
+func (s *State) AnsweredBefore(key, kind string, now time.Time) *Answered { return s.answered(key, kind, now) }

@@ -1,0 +1,108 @@
+package connection_test
+
+import (
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-mcp/holdfast/activities/desired"
+	"github.com/holdfast-mcp/holdfast/activities/endpoint"
+	"github.com/holdfast-mcp/holdfast/activities/engine"
+	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
+	"github.com/holdfast-mcp/holdfast/workflows/connection"
+)
+
+// TestWireNamesNeverChange holds every name that is in recorded histories, in running workflows and in what people type
+// against a file. A line that is gone or different breaks all of them: give it back. A line that is new is fine: add it.
+func TestWireNamesNeverChange(t *testing.T) {
+	t.Parallel()
+	golden, err := os.ReadFile(filepath.Join("testdata", "wire.golden"))
+	require.NoError(t, err)
+	require.Equal(t, string(golden), strings.Join(wireNames(), "\n")+"\n")
+}
+
+func wireNames() []string {
+	lines := []string{
+		"workflow " + connection.WorkflowName,
+		"memo " + connection.MemoSnapshot,
+		"error " + connection.ErrTypeRollingOver,
+	}
+	for kind, names := range map[string][]string{
+		"update": {connection.UpdateProbe, connection.UpdateReconcile, connection.UpdateRefresh, connection.UpdateRemove},
+		"signal": {
+			connection.SignalMarkStale, connection.SignalDesiredChanged, connection.SignalEngineEvent,
+			connection.SignalForceContinueAsNew,
+		},
+		"query": {
+			connection.QuerySnapshot, connection.QueryHealth, connection.QueryTransitions, connection.QueryProjection,
+		},
+		"activity": {
+			desired.LoadName, endpoint.ProbeName, engine.RegisterName, engine.InspectName, engine.DisconnectName,
+		},
+		"outcome": {
+			string(engine.RegisterDelivered), string(engine.RegisterAlreadyProven), string(engine.RegisterEngineBusy),
+			string(engine.RegisterDesiredChanged), string(engine.RegisterRejected),
+		},
+		"state": {
+			string(delivery.NotDesired), string(delivery.Pending), string(delivery.Registering), string(delivery.Ready),
+			string(delivery.Stale), string(delivery.Failed),
+		},
+		"mode": {string(engine.ModeWatch), string(engine.ModeRecover), string(engine.ModeIdle)},
+		"decision": {
+			string(engine.DecisionInSync), string(engine.DecisionEntryGone), string(engine.DecisionEntryStatus),
+			string(engine.DecisionEntryConnected), string(engine.DecisionEngineDown), string(engine.DecisionEngineIdle),
+			string(engine.DecisionDesiredChanged), string(engine.DecisionEndpointMissed),
+			string(engine.DecisionEndpointFailed), string(engine.DecisionEndpointHealthy),
+			string(engine.DecisionSessionForgotten),
+		},
+		"waiting": {
+			string(connection.WaitingEngineIdle), string(connection.WaitingPush), string(connection.WaitingEndpoint),
+			string(connection.WaitingRetry),
+		},
+	} {
+		for _, name := range names {
+			lines = append(lines, kind+" "+name)
+		}
+	}
+	seen := map[reflect.Type]bool{}
+	for _, message := range []any{
+		connection.State{}, connection.Request{}, connection.MarkStale{}, connection.DesiredChanged{},
+		connection.EngineEvent{}, connection.SnapshotRequest{}, connection.Snapshot{}, connection.Health{},
+		connection.RefreshResult{}, connection.Transition{}, connection.Projection{}, connection.Answered{},
+		desired.LoadRequest{}, desired.LoadResult{}, endpoint.ProbeRequest{}, endpoint.ProbeResult{},
+		engine.RegisterRequest{}, engine.RegisterResult{}, engine.InspectRequest{}, engine.InspectResult{},
+		engine.DisconnectRequest{}, engine.DisconnectResult{},
+	} {
+		lines = append(lines, fieldNames(reflect.TypeOf(message), seen)...)
+	}
+	slices.Sort(lines)
+	return lines
+}
+
+// fieldNames lists the JSON fields of a struct and of all structs below it, each as "type.field kind".
+func fieldNames(of reflect.Type, seen map[reflect.Type]bool) []string {
+	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice || of.Kind() == reflect.Map {
+		of = of.Elem()
+	}
+	if of.Kind() != reflect.Struct || of == reflect.TypeFor[time.Time]() || seen[of] {
+		return nil
+	}
+	seen[of] = true
+	var lines []string
+	for field := range of.Fields() {
+		below := fieldNames(field.Type, seen)
+		lines = append(lines, below...)
+		if field.Anonymous {
+			lines = append(lines, of.String()+" embeds "+field.Type.String())
+			continue
+		}
+		lines = append(lines, of.String()+"."+field.Tag.Get("json")+" "+field.Type.String())
+	}
+	return lines
+}
