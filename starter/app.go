@@ -4,6 +4,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/holdfast-mcp/holdfast/internal/cli"
+	"github.com/holdfast-mcp/holdfast/internal/dev"
 )
 
 // graph composes the command line. Temporal, store and keysets are no part of it: most commands need only some of them, so each
@@ -13,5 +14,6 @@ func graph() fx.Option {
 		fx.NopLogger,
 		fx.Supply(cli.ReadBuild()),
 		cli.Module,
+		cli.AsCommand(dev.NewCommand),
 	)
 }

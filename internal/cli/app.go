@@ -79,6 +79,9 @@ func (a *App) Run(ctx context.Context, args []string) int {
 		err = &CodeError{Code: ExitUsage, Cause: err}
 	}
 	code := exitCode(err)
+	if ctx.Err() != nil {
+		err = fmt.Errorf("interrupted: %w", err)
+	}
 	for line := range strings.SplitSeq(err.Error(), "\n") {
 		_, _ = fmt.Fprintln(a.options.Stderr, "holdfast: "+line)
 	}

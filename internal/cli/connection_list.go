@@ -53,7 +53,14 @@ func newList(a *App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.printList(rows, time.Now())
+		items := make([]listItem, 0, len(rows))
+		for _, row := range rows {
+			items = append(items, newListItem(row, time.Now()))
+		}
+		if err := s.fillIn(ctx, items); err != nil {
+			return err
+		}
+		return a.printList(items, filter != connection.Filter{})
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&filter.Workspace, "workspace", "", "only of this workspace")
@@ -64,22 +71,51 @@ func newList(a *App) *cobra.Command {
 	return cmd
 }
 
-func (a *App) printList(rows []connection.Listed, now time.Time) error {
-	items := make([]listItem, 0, len(rows))
-	for _, row := range rows {
-		items = append(items, newListItem(row, now))
+// fillIn completes what has published nothing yet with what the store knows.
+func (s *session) fillIn(ctx context.Context, items []listItem) error {
+	silent := map[string]*listItem{}
+	for i := range items {
+		if items[i].Snapshot == nil {
+			silent[items[i].WorkflowID] = &items[i]
+		}
 	}
+	if len(silent) == 0 {
+		return nil
+	}
+	st, err := s.store(ctx)
+	if err != nil {
+		return err
+	}
+	wanted, err := wantedKeys(ctx, st)
+	if err != nil {
+		return err
+	}
+	for engineID, keys := range wanted {
+		for _, key := range keys {
+			if item := silent[connection.ID(key)]; item != nil {
+				item.Directory, item.Engine = key.Directory, engineID
+			}
+		}
+	}
+	return nil
+}
+
+func (a *App) printList(items []listItem, filtered bool) error {
 	if a.JSON() {
 		return a.printJSON(items)
 	}
-	if len(items) == 0 {
+	switch {
+	case len(items) == 0 && filtered:
+		a.say("no connection is like that")
+		return nil
+	case len(items) == 0:
 		a.say("no connections; say what is wanted: holdfast connection apply")
 		return nil
 	}
 	t := a.newTable("connection", "state", "since", "age", "failure", "engine", "directory")
 	for _, i := range items {
 		t.AppendRow([]any{
-			i.Workspace + "/" + i.Name, orNone(string(i.State)), clock(i.Since), ageSince(i.Since, now),
+			i.Workspace + "/" + i.Name, orNone(string(i.State)), clock(i.Since), ageOf(i.AgeSeconds),
 			orNone(i.FailureCode), orNone(i.Engine), orNone(i.Directory),
 		})
 	}

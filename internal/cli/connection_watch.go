@@ -61,9 +61,11 @@ func newWatch(a *App) *cobra.Command {
 			return err
 		}
 		if timeout > 0 {
+			// Cancelled rather than given a deadline: a call that the end cuts short must not look like a server that is late.
 			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, timeout)
+			ctx, cancel = context.WithCancel(ctx)
 			defer cancel()
+			defer time.AfterFunc(timeout, cancel).Stop()
 		}
 		w := &watcher{app: a, connections: remote.Connections, key: key}
 		return w.run(ctx, min(watchEvery, 2*a.options.PollEvery))
@@ -80,7 +82,8 @@ type watcher struct {
 	connections Connections
 	key         delivery.Key
 
-	begun   bool
+	met     bool // Temporal knows the connection
+	begun   bool // how it stands was printed
 	silent  bool // Temporal has not answered last time
 	seen    string
 	state   delivery.State
@@ -109,7 +112,9 @@ func (w *watcher) run(ctx context.Context, every time.Duration) error {
 func (w *watcher) look(ctx context.Context) (ended bool, err error) {
 	d, err := w.connections.Describe(ctx, w.key)
 	switch {
-	case errors.Is(err, connection.ErrNotFound), err != nil && !w.begun:
+	case ctx.Err() != nil:
+		return true, nil
+	case errors.Is(err, connection.ErrNotFound), err != nil && !w.met:
 		return true, err
 	case err != nil:
 		if !w.silent {
@@ -117,9 +122,13 @@ func (w *watcher) look(ctx context.Context) (ended bool, err error) {
 		}
 		w.silent = true
 		return false, nil
-	case !d.Running && !w.begun:
+	case !d.Running && !w.met:
 		return true, notFoundf("%s does not run any more", short(w.key))
 	}
+	if !w.met && d.Snapshot == nil {
+		w.app.say("nothing is published yet, waiting; a worker must run: holdfast-worker, or holdfast dev")
+	}
+	w.met = true
 	if w.silent {
 		w.app.say("Temporal answers again")
 		w.silent = false

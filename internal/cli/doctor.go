@@ -87,9 +87,15 @@ func newDoctor(a *App) *cobra.Command {
 // examine goes from what everything needs to what one connection needs.
 func (s *session) examine(ctx context.Context, engines []string, found *findings) {
 	s.examineLocal(ctx, found)
-	s.examineTemporal(ctx, found)
+	served := s.examineTemporal(ctx, found)
 	s.examineEngines(ctx, engines, found)
-	s.examineConnections(ctx, found)
+	if s.opened == nil {
+		return
+	}
+	if served {
+		s.examineWorkflows(ctx, found)
+	}
+	s.examineEndpoints(ctx, found)
 }
 
 func (s *session) examineLocal(ctx context.Context, found *findings) {

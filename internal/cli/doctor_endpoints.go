@@ -63,14 +63,8 @@ func (s *session) examineEngine(ctx context.Context, e store.Engine) finding {
 	}
 }
 
-// examineConnections asks every MCP server that is wanted, with the headers that the engine uses.
-func (s *session) examineConnections(ctx context.Context, found *findings) {
-	if s.opened == nil {
-		return
-	}
-	if s.remote != nil && s.keyset != nil {
-		s.examineWorkflows(ctx, found)
-	}
+// examineEndpoints asks every MCP server that is wanted, with the headers that the engine uses.
+func (s *session) examineEndpoints(ctx context.Context, found *findings) {
 	wanted, err := s.opened.ListDesired(ctx, store.Filter{})
 	if err != nil {
 		for _, one := range unjoin(err) {

@@ -18,23 +18,28 @@ const (
 	pollerSeen = 2 * time.Minute
 )
 
-func (s *session) examineTemporal(ctx context.Context, found *findings) {
+// examineTemporal reports whether the namespace can be used.
+func (s *session) examineTemporal(ctx context.Context, found *findings) bool {
 	remote, err := s.connectWith(ctx, s.keyset)
 	if err != nil {
 		found.fail("temporal", "", "%v", err)
-		return
+		return false
 	}
 	levels := map[temporalclient.Level]level{
 		temporalclient.LevelOK: levelOK, temporalclient.LevelWarning: levelWarn, temporalclient.LevelError: levelFail,
 	}
 	usable := true
 	for _, one := range temporalclient.Inspect(ctx, remote.Services, remote.Namespace, s.settings.Temporal.NamespaceRetention) {
+		if one.Subject == "server" {
+			one.Message += ", at " + remote.Address
+		}
 		found.add(finding{Level: levels[one.Level], Subject: subjectOf(one.Subject), Message: one.Message, Action: one.Action})
 		usable = usable && one.Level != temporalclient.LevelError
 	}
 	if usable {
 		s.examineWorkers(ctx, remote, found)
 	}
+	return usable && s.keyset != nil
 }
 
 func subjectOf(temporal string) string {

@@ -73,11 +73,11 @@ func age(d time.Duration) string {
 	}
 }
 
-func ageSince(at *time.Time, now time.Time) string {
-	if at == nil || at.IsZero() {
+func ageOf(seconds *int64) string {
+	if seconds == nil {
 		return noValue
 	}
-	return age(now.Sub(*at))
+	return age(time.Duration(*seconds) * time.Second)
 }
 
 func orNone(s string) string {

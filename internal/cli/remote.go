@@ -44,6 +44,7 @@ type Engines interface {
 
 // Remote is an open way to Temporal.
 type Remote struct {
+	Address     string
 	Namespace   string
 	Connections Connections
 	Engines     Engines
@@ -63,6 +64,7 @@ func dial(ctx context.Context, o temporalclient.Options, taskQueue string) (*Rem
 		return nil, err
 	}
 	return &Remote{
+		Address:     resolved.HostPort,
 		Namespace:   resolved.Namespace,
 		Connections: connection.NewClient(c, resolved.DataConverter, taskQueue),
 		Engines:     engine.NewClient(c, taskQueue),

@@ -99,6 +99,9 @@ func (a *App) printView(v view) {
 	row("connection", v.Workspace+"/"+v.Name)
 	row("directory", v.Directory)
 	row("engine", v.Engine)
+	if v.Snapshot == nil {
+		row("state", "nothing is published yet")
+	}
 	if s := v.Snapshot; s != nil {
 		row("state", string(s.State))
 		if v.Health != nil {

@@ -13,7 +13,11 @@ import (
 	"github.com/holdfast-mcp/holdfast/workflows/connection"
 )
 
-const waitReady = "ready"
+const (
+	waitReady = "ready"
+	// lastLook is how long a wait that is over may take to tell how things stand.
+	lastLook = 2 * time.Second
+)
 
 // waitFlags say what a command waits for.
 type waitFlags struct {
@@ -72,9 +76,9 @@ func (w *waiter) ready(ctx context.Context, ask ask) (*connection.Health, error)
 		case <-tick.C:
 		case <-limited.Done():
 			if ctx.Err() != nil {
-				return w.last, fmt.Errorf("wait for %s: interrupted", short(w.key))
+				return w.last, fmt.Errorf("wait for %s: %w", short(w.key), ctx.Err())
 			}
-			return w.last, w.late()
+			return w.last, w.late(ctx)
 		}
 	}
 }
@@ -140,16 +144,24 @@ func needsPerson(h connection.Health) bool {
 		h.FirstFailure.Stage == health.StageDesiredConfig
 }
 
-func (w *waiter) late() error {
+// late says why the wait is over. An answer that never came is no proof that no worker runs: a cycle may take longer than
+// the wait, so a query has the last word.
+func (w *waiter) late(ctx context.Context) error {
+	if w.last == nil {
+		ctx, cancel := context.WithTimeout(ctx, lastLook)
+		defer cancel()
+		if h, err := w.connections.Health(ctx, w.key); err == nil {
+			w.last = &h
+		}
+	}
 	what := fmt.Sprintf("%s is not ready after %s", short(w.key), w.timeout)
 	next := "see: holdfast connection get " + short(w.key)
 	switch {
-	case w.fault != nil && w.last == nil:
+	case w.last != nil:
+		what += ": " + standing(*w.last)
+	case w.fault != nil:
 		return &CodeError{Code: ExitNotReady, Cause: fmt.Errorf("%s: %w", what, connection.ErrNoWorker)}
-	case w.last == nil:
-		return &CodeError{Code: ExitNotReady, Cause: fmt.Errorf("%s; %s", what, next)}
 	}
-	what += ": " + standing(*w.last)
 	return &CodeError{Code: ExitNotReady, Cause: fmt.Errorf("%s; %s", what, next)}
 }
 

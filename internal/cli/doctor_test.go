@@ -1,0 +1,109 @@
+package cli_test
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-mcp/holdfast/internal/cli"
+	"github.com/holdfast-mcp/holdfast/internal/simulator"
+	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
+)
+
+type diagnosis struct {
+	OK       bool
+	Findings []struct{ Level, Subject, Message, Action string }
+}
+
+func (d diagnosis) levels() map[string]string {
+	levels := map[string]string{}
+	for _, one := range d.Findings {
+		levels[one.Subject] = one.Level
+	}
+	return levels
+}
+
+// Temporal is down in these tests: what can be checked without it is checked all the same.
+func down(l *line) {
+	l.dialFault = &temporalclient.DialError{Address: "127.0.0.1:1", Cause: errors.New("refused")}
+}
+
+func TestDoctorOnABareMachineSaysSetup(t *testing.T) {
+	t.Parallel()
+	l := bare(t)
+	down(l)
+	require.Equal(t, cli.ExitError, l.run("doctor", "-o", "json"))
+	got := document[diagnosis](l)
+	require.False(t, got.OK)
+	require.Equal(t, map[string]string{"keysets": "fail", "store": "fail", "temporal": "fail"}, got.levels())
+	require.Contains(t, got.Findings[0].Action, "holdfast setup")
+	require.NoFileExists(t, filepath.Join(l.dataDir, "holdfast.db"), "it changes nothing")
+}
+
+func TestDoctorAsksEnginesAndEndpoints(t *testing.T) {
+	t.Parallel()
+	engine, err := simulator.NewEngine(simulator.EngineOptions{Password: canary})
+	require.NoError(t, err)
+	t.Cleanup(engine.Close)
+	endpoint, err := simulator.NewEndpoint(simulator.EndpointOptions{Token: canary})
+	require.NoError(t, err)
+	t.Cleanup(endpoint.Close)
+
+	l := prepared(t)
+	l.environ = append(l.environ, "PASSWORD="+canary)
+	good := []string{
+		"connection", "apply", "--workspace", "acme", "--directory", "/srv/acme", "--engine", engine.BaseURL(), "--engine-password-env", "PASSWORD",
+		"--name", "good", "--url", endpoint.URL(), "--header", "Authorization: Bearer " + canary,
+	}
+	require.Zero(t, l.run(good...), l.stderr)
+	bad := append(good[:len(good)-1:len(good)-1], "Authorization: Bearer wrong", "--name", "bad")
+	require.Zero(t, l.run(bad...), l.stderr)
+	off := append(good, "--name", "off", "--disabled")
+	require.Zero(t, l.run(off...), l.stderr)
+
+	down(l)
+	require.Equal(t, cli.ExitError, l.run("doctor", "--engine", "http://127.0.0.1:1", "-o", "json"))
+	got := document[diagnosis](l)
+	levels := got.levels()
+	require.Equal(t, "ok", levels["keysets"])
+	require.Equal(t, "ok", levels["store"])
+	require.Equal(t, "ok", levels["endpoint of acme/good"])
+	require.Equal(t, "fail", levels["endpoint of acme/bad"])
+	require.Equal(t, "ok", levels["endpoint of acme/off"])
+	require.Equal(t, "fail", levels["engine 127.0.0.1-1"], "the one that was named")
+	for _, one := range got.Findings {
+		if one.Subject != "engine 127.0.0.1-1" && strings.HasPrefix(one.Subject, "engine ") {
+			require.Equal(t, "ok", one.Level, one.Message)
+			require.Contains(t, one.Message, simulator.EngineVersion)
+		}
+	}
+	require.NotContains(t, l.stdout.String()+l.stderr.String(), canary)
+
+	require.Equal(t, cli.ExitError, l.run("doctor"))
+	require.Contains(t, l.stdout.String(), "\n")
+	require.Contains(t, l.stdout.String(), "→ ")
+	require.Contains(t, l.stderr.String(), "checks failed")
+}
+
+func TestSetupMakesWhatIsLocalAlsoWhenTemporalIsDown(t *testing.T) {
+	t.Parallel()
+	l := bare(t)
+	down(l)
+	type steps struct {
+		Steps []struct {
+			Subject string
+			Changed bool
+		}
+	}
+	for _, changed := range []bool{true, false} {
+		require.Equal(t, cli.ExitError, l.run("setup", "-o", "json"))
+		require.Contains(t, l.stderr.String(), "cannot reach Temporal at 127.0.0.1:1")
+		got := document[steps](l)
+		require.Len(t, got.Steps, 2)
+		require.Equal(t, changed, got.Steps[0].Changed)
+		require.Equal(t, changed, got.Steps[1].Changed)
+	}
+}

@@ -1,0 +1,70 @@
+package cli_test
+
+import (
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-mcp/holdfast/internal/cli"
+)
+
+func TestWrongUsageIsCodeTwoAndSaysWhereHelpIs(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		args []string
+		says string
+	}{
+		{"unknown command", []string{"frobnicate"}, "no such command"},
+		{"unknown command of a group", []string{"connection", "frobnicate"}, "no such command"},
+		{"unknown flag", []string{"connection", "list", "--frob"}, "unknown flag"},
+		{"unknown format", []string{"version", "-o", "xml"}, "give table or json"},
+		{"argument that is not taken", []string{"doctor", "now"}, "takes no arguments"},
+		{"no address", []string{"connection", "get"}, "name the connection"},
+		{"half an address", []string{"connection", "get", "acme"}, "name the connection"},
+		{"two addresses", []string{"connection", "get", "a/b", "c/d"}, "one connection"},
+		{"address twice", []string{"connection", "get", "a/b", "--name", "b"}, "not both"},
+		{"address with two slashes", []string{"connection", "get", "a/b/c"}, "--workspace and --name"},
+		{"unknown state", []string{"connection", "list", "--state", "fine"}, "--state must be one of"},
+		{"unknown wait", []string{"connection", "probe", "a/b", "--wait", "soon"}, "--wait takes one value"},
+		{"no time to wait", []string{"connection", "probe", "a/b", "--wait", "ready", "--wait-timeout", "0s"}, "longer than 0"},
+		{"negative watch", []string{"connection", "watch", "a/b", "--timeout", "-1s"}, "negative"},
+		{"broken settings", []string{"connection", "list", "--config", "/nowhere/holdfast.yaml"}, "read settings file"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			l := prepared(t)
+			require.Equal(t, cli.ExitUsage, l.run(tc.args...))
+			require.Contains(t, l.stderr.String(), tc.says)
+			require.Contains(t, l.stderr.String(), "--help")
+			require.Empty(t, l.stdout.String())
+			require.Empty(t, l.dialled, "nothing is asked of Temporal")
+		})
+	}
+}
+
+func TestAGroupWithoutACommandShowsItsHelp(t *testing.T) {
+	t.Parallel()
+	l := bare(t)
+	require.Zero(t, l.run("connection"))
+	require.Contains(t, l.stdout.String(), "mark-stale")
+}
+
+func TestVersionTellsTheBuild(t *testing.T) {
+	t.Parallel()
+	l := bare(t)
+	require.Zero(t, l.run("version"))
+	require.Equal(t, "holdfast 1.2.3 go1.26\n", l.stdout.String())
+	require.Zero(t, l.run("version", "-o", "json"))
+	require.Equal(t, cli.Build{Version: "1.2.3", Go: "go1.26"}, document[cli.Build](l))
+}
+
+func TestACommandNeverMakesKeysetsInAWrongFolder(t *testing.T) {
+	t.Parallel()
+	l := bare(t)
+	require.Equal(t, cli.ExitError, l.run("connection", "list"))
+	require.Contains(t, l.stderr.String(), "run holdfast setup")
+	_, err := os.Stat(l.dataDir)
+	require.ErrorIs(t, err, os.ErrNotExist)
+}
