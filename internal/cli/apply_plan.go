@@ -137,7 +137,7 @@ func given(text string) *string {
 type refusedError struct{ failure health.Failure }
 
 func (e *refusedError) Error() string {
-	return fmt.Sprintf("%s; nothing was changed. Next: %s", e.failure.Error(), e.failure.RecommendedAction)
+	return fmt.Sprintf("%s. Nothing was changed. Next: %s", strings.TrimSuffix(e.failure.Error(), "."), e.failure.RecommendedAction)
 }
 
 // check brings a connection into its normal form and applies the rules of its profile. One that is wanted switched off is

@@ -4,8 +4,11 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"strings"
 
 	"github.com/spf13/cobra"
+
+	"github.com/holdfast-mcp/holdfast/internal/buildinfo"
 )
 
 // Build says what was built.
@@ -19,13 +22,10 @@ type Build struct {
 
 // ReadBuild reads what the Go tool has written into this program.
 func ReadBuild() Build {
-	build := Build{Version: "dev", Go: runtime.Version()}
+	build := Build{Version: buildinfo.Version(), Go: runtime.Version()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return build
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		build.Version = v
 	}
 	for _, setting := range info.Settings {
 		switch setting.Key {
@@ -43,12 +43,11 @@ func ReadBuild() Build {
 // String is the build on one line.
 func (b Build) String() string {
 	text := "holdfast " + b.Version
-	if b.Commit != "" {
-		text += " (" + b.Commit[:min(12, len(b.Commit))]
-		if b.Modified {
-			text += ", modified"
-		}
-		text += ")"
+	if commit := b.Commit[:min(12, len(b.Commit))]; !strings.Contains(b.Version, commit) {
+		text += " (" + commit + ")"
+	}
+	if b.Modified {
+		text += " (modified)"
 	}
 	return text + " " + b.Go
 }

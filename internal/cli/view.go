@@ -107,7 +107,7 @@ func (a *App) printView(v view) {
 		if v.Health != nil {
 			row("usable", yesNo(v.Health.Usable))
 		}
-		row("since", clock(s.UpdatedAt))
+		row("updated", clock(s.UpdatedAt))
 		row("applied", clock(s.AppliedAt))
 		row("last attempt", clock(s.LastAttemptAt))
 		row("trigger", deref(s.Trigger))

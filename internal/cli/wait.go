@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -172,7 +173,7 @@ func standing(h connection.Health) string {
 		text += ", waiting for " + string(h.WaitingFor)
 	}
 	if f := h.Delivery.Failure; f != nil {
-		text += ", " + f.Error()
+		text += ", " + strings.TrimSuffix(f.Error(), ".")
 	}
 	return text
 }
@@ -188,5 +189,6 @@ func notReady(key delivery.Key, h connection.Health) error {
 	if f.Retryable {
 		again = " It is tried again."
 	}
-	return &CodeError{Code: ExitNotReady, Cause: fmt.Errorf("%s is not ready: %w%s Next: %s", short(key), f, again, f.RecommendedAction)}
+	return &CodeError{Code: ExitNotReady, Cause: fmt.Errorf("%s is not ready: %s.%s Next: %s",
+		short(key), strings.TrimSuffix(f.Error(), "."), again, f.RecommendedAction)}
 }
