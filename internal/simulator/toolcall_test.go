@@ -81,7 +81,11 @@ func TestAToolCallFailsInTheEnginesWordsAndTheStatusStays(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			engine, endpoint := registered(t, simulator.EndpointOptions{}, `,"timeout":1000`)
+			timeout := `,"timeout":20000`
+			if name == "call hangs" {
+				timeout = `,"timeout":1500`
+			}
+			engine, endpoint := registered(t, simulator.EndpointOptions{}, timeout)
 			tc.ruin(t, endpoint)
 			_, err := engine.ToolCall(t.Context(), directory, "cloud", tool)
 			require.EqualError(t, err, tc.text)

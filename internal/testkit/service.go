@@ -13,9 +13,9 @@ const (
 	readyWithin = 90 * time.Second
 
 	// A request that reaches a booting engine is never answered, so tries must be short; on a busy machine a good answer
-	// takes long, so each is given a little more time than the one before.
+	// takes long, so a try that ran out of time is followed by a longer one.
 	firstTry = 500 * time.Millisecond
-	tryMore  = 250 * time.Millisecond
+	lastTry  = 4 * time.Second
 )
 
 // Service is a child process that serves HTTP on one port and can be killed and started again there. It is used from
@@ -55,8 +55,12 @@ func (s *Service) Restart() {
 	s.mu.Unlock()
 	try := firstTry
 	answered := Poll(s.tb, readyWithin, func() bool {
-		try += tryMore
-		return !process.Running() || s.answers(try)
+		asked := time.Now()
+		up := s.answers(try)
+		if time.Since(asked) >= try {
+			try = min(2*try, lastTry)
+		}
+		return up || !process.Running()
 	})
 	if !answered || !process.Running() {
 		s.tb.Fatalf("%s did not come up on port %d:\n%s", s.command.Path, s.port, process.Output())
