@@ -46,8 +46,7 @@ func (w *watch) run(ctx workflow.Context) error {
 		case ctx.Err() != nil:
 		case ended && !w.changed:
 			return nil
-		case workflow.GetInfo(ctx).GetCurrentHistoryLength() >= rolloverEvents,
-			workflow.GetInfo(ctx).GetContinueAsNewSuggested():
+		case rolloverDue(ctx):
 			return workflow.NewContinueAsNewError(ctx, WorkflowName, w.State)
 		}
 		w.changed = false
@@ -76,12 +75,18 @@ func (w *watch) watchOnce(ctx workflow.Context) bool {
 		selector.AddReceive(w.changes, func(workflow.ReceiveChannel, bool) { w.drain() })
 		selector.AddReceive(ctx.Done(), func(workflow.ReceiveChannel, bool) {})
 		selector.Select(ctx)
-		if ctx.Err() != nil || workflow.GetInfo(ctx).GetCurrentHistoryLength() >= rolloverEvents {
+		if ctx.Err() != nil || rolloverDue(ctx) {
 			return false
 		}
 	}
 	var res engine.WatchResult
 	return result.Get(ctx, &res) == nil
+}
+
+// rolloverDue reports whether the history is no longer small.
+func rolloverDue(ctx workflow.Context) bool {
+	info := workflow.GetInfo(ctx)
+	return info.GetContinueAsNewSuggested() || info.GetCurrentHistoryLength() >= rolloverEvents
 }
 
 // drain takes every signal that has arrived.
