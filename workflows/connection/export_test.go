@@ -9,4 +9,6 @@ var Backoff = backoff
 func (s *State) Remember(a Answered) { s.remember(a) }
 
 // AnsweredBefore finds a request that was answered.
-func (s *State) AnsweredBefore(key, kind string, now time.Time) *Answered { return s.answered(key, kind, now) }
+func (s *State) AnsweredBefore(key, kind string, now time.Time) *Answered {
+	return s.answered(key, kind, now)
+}

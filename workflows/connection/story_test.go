@@ -33,7 +33,9 @@ func story(w *world, from time.Duration) {
 	at(9*time.Minute, func() {
 		w.once(engine.InspectResult{Decision: engine.DecisionEndpointHealthy, Status: "connected"})
 	})
-	at(11*time.Minute, func() { w.env.SignalWorkflow(connection.SignalDesiredChanged, connection.DesiredChanged{Trigger: "apply"}) })
+	at(11*time.Minute, func() {
+		w.env.SignalWorkflow(connection.SignalDesiredChanged, connection.DesiredChanged{Trigger: "apply"})
+	})
 	at(13*time.Minute, func() { w.once(engine.InspectResult{Decision: engine.DecisionEntryStatus, Status: "disabled"}) })
 	at(16*time.Minute, func() { w.once(engine.InspectResult{Decision: engine.DecisionEntryStatus, Status: "disabled"}) })
 }

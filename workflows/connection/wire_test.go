@@ -72,12 +72,28 @@ func wireNames() []string {
 	}
 	seen := map[reflect.Type]bool{}
 	for _, message := range []any{
-		connection.State{}, connection.Request{}, connection.MarkStale{}, connection.DesiredChanged{},
-		connection.EngineEvent{}, connection.SnapshotRequest{}, connection.Snapshot{}, connection.Health{},
-		connection.RefreshResult{}, connection.Transition{}, connection.Projection{}, connection.Answered{},
-		desired.LoadRequest{}, desired.LoadResult{}, endpoint.ProbeRequest{}, endpoint.ProbeResult{},
-		engine.RegisterRequest{}, engine.RegisterResult{}, engine.InspectRequest{}, engine.InspectResult{},
-		engine.DisconnectRequest{}, engine.DisconnectResult{},
+		connection.State{},
+		connection.Request{},
+		connection.MarkStale{},
+		connection.DesiredChanged{},
+		connection.EngineEvent{},
+		connection.SnapshotRequest{},
+		connection.Snapshot{},
+		connection.Health{},
+		connection.RefreshResult{},
+		connection.Transition{},
+		connection.Projection{},
+		connection.Answered{},
+		desired.LoadRequest{},
+		desired.LoadResult{},
+		endpoint.ProbeRequest{},
+		endpoint.ProbeResult{},
+		engine.RegisterRequest{},
+		engine.RegisterResult{},
+		engine.InspectRequest{},
+		engine.InspectResult{},
+		engine.DisconnectRequest{},
+		engine.DisconnectResult{},
 	} {
 		lines = append(lines, fieldNames(reflect.TypeOf(message), seen)...)
 	}

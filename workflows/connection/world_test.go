@@ -3,12 +3,14 @@ package connection_test
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/stretchr/testify/require"
 	"go.temporal.io/sdk/activity"
 	"go.temporal.io/sdk/converter"
+	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
 
@@ -59,6 +61,7 @@ type world struct {
 func newWorld(t tester) *world {
 	t.Helper()
 	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	w := &world{t: t, env: suite.NewTestWorkflowEnvironment()}
 	w.wanted = desired.LoadResult{
 		Present: true, Revision: "r1", EngineID: "engine-1", Profile: "generic", TimeoutMillis: 5000,
