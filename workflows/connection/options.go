@@ -64,7 +64,7 @@ func inspectOptions(ctx workflow.Context, summary string) workflow.Context {
 			// As good as none; 0 would be, but the SDK's test environment takes it for ten.
 			MaximumAttempts: math.MaxInt32,
 		},
-		Summary:             summary,
+		Summary: summary,
 	})
 }
 
