@@ -2,7 +2,9 @@ package connection
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"sort"
 	"strings"
 	"time"
@@ -86,12 +88,9 @@ func (f Filter) query() string {
 // themselves, so a worker must run.
 func (c *Client) History(ctx context.Context, key delivery.Key) ([]Transition, error) {
 	id := ID(key)
-	runs, err := c.executions(ctx, "WorkflowId = '"+strings.ReplaceAll(id, "'", "''")+"'", runsLimit)
+	runs, err := c.runs(ctx, id)
 	if err != nil {
-		return nil, explain("list runs", err)
-	}
-	if len(runs) == 0 {
-		return nil, fmt.Errorf("read history: %w", ErrNotFound)
+		return nil, err
 	}
 	type seen struct {
 		at       time.Time
@@ -101,7 +100,11 @@ func (c *Client) History(ctx context.Context, key delivery.Key) ([]Transition, e
 	var all []Transition
 	for _, run := range runs {
 		var some []Transition
-		if err := c.query(ctx, id, run.GetExecution().GetRunId(), &some, QueryTransitions); err != nil {
+		err := c.query(ctx, id, run, &some, QueryTransitions)
+		if errors.Is(err, ErrNotFound) {
+			continue // its retention ended just now
+		}
+		if err != nil {
 			return nil, err
 		}
 		for _, t := range some {
@@ -115,6 +118,26 @@ func (c *Client) History(ctx context.Context, key delivery.Key) ([]Transition, e
 		return all[i].At.Before(all[j].At) || (all[i].At.Equal(all[j].At) && all[i].Sequence < all[j].Sequence)
 	})
 	return all, nil
+}
+
+// runs are the ids of all retained runs. Visibility lags behind: the current run is asked for by itself.
+func (c *Client) runs(ctx context.Context, id string) ([]string, error) {
+	listed, err := c.executions(ctx, "WorkflowId = '"+strings.ReplaceAll(id, "'", "''")+"'", runsLimit)
+	if err != nil {
+		return nil, explain("list runs", err)
+	}
+	ids := make([]string, 0, len(listed)+1)
+	for _, run := range listed {
+		ids = append(ids, run.GetExecution().GetRunId())
+	}
+	current, err := c.temporal.DescribeWorkflowExecution(ctx, id, "")
+	if err != nil {
+		return nil, explain("read history", err)
+	}
+	if run := current.GetWorkflowExecutionInfo().GetExecution().GetRunId(); !slices.Contains(ids, run) {
+		ids = append(ids, run)
+	}
+	return ids, nil
 }
 
 // executions reads pages of visibility until there are no more or the limit is reached.
