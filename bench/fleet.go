@@ -19,9 +19,10 @@ const (
 	fleetGiveUp = 5 * time.Minute
 	fleetMemory = 400.0
 	fleetCalls  = 7.0
-	// fleetListEvery is how often the list of connections is read while waiting; a read costs the server some 100 ms.
+	fleetLookEvery = 200 * time.Millisecond
 	fleetListEvery = time.Second
 	fleetStarters  = 16
+	fleetSample    = 20
 )
 
 // fleet is many connections over several simulated engines.
@@ -32,23 +33,7 @@ type fleet struct {
 	endpoint *simulator.Endpoint
 	members  []*member
 	byID     map[string]*member
-}
-
-// member is one connection.
-type member struct {
-	key        delivery.Key
-	engine     *simulator.Engine
-	generation int64
-	// before and after count the engine's requests by route when the disposal began and when the connection was first
-	// seen ready again.
-	before, after map[simulator.Route]int
-	repaired      time.Duration
-}
-
-// connectionRoutes are the routes by which the engine may be asked about one connection.
-var connectionRoutes = []simulator.Route{
-	simulator.RouteStatus, simulator.RouteConfig, simulator.RouteSessionStatus, simulator.RouteRegister,
-	simulator.RouteConnect, simulator.RouteDisconnect, simulator.RouteResources,
+	listed   time.Time
 }
 
 func measureFleet(ctx context.Context, b *bench) (Figure, error) {
@@ -141,6 +126,7 @@ func (f *fleet) apply(ctx context.Context) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(fleetStarters)
 	for _, m := range f.members {
+		m.begin()
 		group.Go(func() error {
 			if err := f.put(groupCtx, m.key, m.engine.BaseURL(), f.endpoint.URL()); err != nil {
 				return err
@@ -159,48 +145,63 @@ func (f *fleet) apply(ctx context.Context) error {
 	return nil
 }
 
-// awaitAll waits until every connection is ready in a later generation than it was.
+// awaitAll waits until every connection is ready in a later generation than it was. It asks the simulated engines first,
+// in this process, and lists the connections only when all of them were pushed: a list of a thousand costs the server
+// as much as several repairs.
 func (f *fleet) awaitAll(ctx context.Context, began time.Time) error {
-	generations := make(map[*member]int64, len(f.members))
-	err := f.await(ctx, fleetGiveUp, fleetListEvery, "the whole fleet", func() (bool, error) {
+	ready := 0
+	err := f.await(ctx, fleetGiveUp, fleetLookEvery, "the whole fleet", func() (bool, error) {
+		if !f.pushed() || time.Since(f.listed) < fleetListEvery {
+			return false, nil
+		}
+		f.listed = time.Now()
 		rows, err := f.connections.List(ctx, connection.Filter{})
 		if err != nil {
 			return false, err
 		}
-		for _, row := range rows {
-			m, s := f.byID[row.WorkflowID], row.Snapshot
-			if m == nil || s == nil || s.State != delivery.Ready || s.Generation <= m.generation || generations[m] != 0 {
-				continue
-			}
-			generations[m] = s.Generation
-			m.after = m.calls()
-			if s.VerifiedAt != nil {
-				m.repaired = s.VerifiedAt.Sub(began)
-			}
-		}
-		return len(generations) == len(f.members), nil
+		ready = f.ready(rows)
+		return ready == len(f.members), nil
 	})
 	if err != nil {
-		return fmt.Errorf("%d of %d: %w", len(generations), len(f.members), err)
+		return fmt.Errorf("%d of %d: %w", ready, len(f.members), err)
 	}
-	for m, generation := range generations {
-		m.generation = generation
+	for _, m := range f.members {
+		m.generation, m.repaired = m.seen.Generation, m.seen.VerifiedAt.Sub(began)
 	}
 	return nil
 }
 
-func (m *member) calls() map[simulator.Route]int {
-	counts := make(map[simulator.Route]int, len(connectionRoutes))
-	for _, route := range connectionRoutes {
-		counts[route] = m.engine.Calls(route, m.key.Directory)
+// pushed looks at the engines' counters and reports whether every connection was pushed since the beginning.
+func (f *fleet) pushed() bool {
+	all := true
+	for _, m := range f.members {
+		all = m.look() && all
 	}
-	return counts
+	return all
+}
+
+// ready counts the connections that are ready and verified in a later generation.
+func (f *fleet) ready(rows []connection.Listed) int {
+	ready := 0
+	for _, row := range rows {
+		m, s := f.byID[row.WorkflowID], row.Snapshot
+		if m != nil && s != nil && s.State == delivery.Ready && s.Generation > m.generation && s.VerifiedAt != nil {
+			m.seen = *s
+			ready++
+		}
+	}
+	return ready
 }
 
 // disposeAll makes every engine drop everything at once and waits until all of it is delivered again.
 func (f *fleet) disposeAll(ctx context.Context, figure *Figure) error {
 	for _, m := range f.members {
-		m.before = m.calls()
+		m.begin()
+	}
+	looked := f.sampleIDs()
+	before, err := f.costs(ctx, looked)
+	if err != nil {
+		return err
 	}
 	used := cpuTimes()
 	began := time.Now()
@@ -219,7 +220,30 @@ func (f *fleet) disposeAll(ctx context.Context, figure *Figure) error {
 	}
 	figure.spread("one connection, disposed to verified", repairs)
 	f.count(figure)
+	after, err := f.costs(ctx, looked)
+	if err != nil {
+		return err
+	}
+	figure.add("history events of one repair, mean", mean(before, after, func(c cost) int { return c.events }), "")
+	figure.add("workflow tasks of one repair, mean", mean(before, after, func(c cost) int { return c.tasks }), "")
 	return f.forgotten(ctx, figure)
+}
+
+// sampleIDs are some of the connections: reading every history would take as long as the repair.
+func (f *fleet) sampleIDs() []string {
+	ids := make([]string, 0, fleetSample)
+	for i := 0; i < len(f.members) && len(ids) < fleetSample; i += max(1, len(f.members)/fleetSample) {
+		ids = append(ids, connection.ID(f.members[i].key))
+	}
+	return ids
+}
+
+func mean(before, after []cost, of func(cost) int) float64 {
+	sum := 0
+	for i := range before {
+		sum += of(after[i]) - of(before[i])
+	}
+	return float64(sum) / float64(len(before))
 }
 
 // count says how often the engines were asked for one repair.
@@ -228,13 +252,14 @@ func (f *fleet) count(figure *Figure) {
 	total := map[simulator.Route]int{}
 	for _, m := range f.members {
 		sum := 0
-		for _, route := range connectionRoutes {
-			n := m.after[route] - m.before[route]
+		for route, n := range m.callsUntilVerified() {
 			sum += n
 			total[route] += n
+			if route == simulator.RouteRegister {
+				pushes = max(pushes, n)
+			}
 		}
 		most = max(most, sum)
-		pushes = max(pushes, m.after[simulator.RouteRegister]-m.before[simulator.RouteRegister])
 	}
 	figure.limit("engine calls for one repair, most", float64(most), "", fleetCalls)
 	for _, route := range connectionRoutes {
