@@ -33,10 +33,14 @@ soak: ## run the end-to-end tests again and again (SOAK_COUNT=10)
 	@scripts/tools.sh test
 	go test -race -shuffle=on -p 1 -parallel 4 -timeout 6h -count $(SOAK_COUNT) ./e2e/...
 
+record: ## record the histories that later releases must replay (RELEASE=v1.2.3)
+	@scripts/tools.sh test
+	HOLDFAST_RECORD=$(RELEASE) go test -tags record -run TestRecordReplayFixtures -count 1 ./e2e
+
 fmt: ## format all Go code
 	go tool -modfile=tools/go.mod golangci-lint fmt
 
 clean: ## remove what was built, recorded and installed in the tree
 	rm -rf bin .cache testbed/node_modules
 
-.PHONY: help tools dev build lint test bench soak fmt clean
+.PHONY: help tools dev build lint test bench soak record fmt clean
