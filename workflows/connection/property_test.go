@@ -28,8 +28,8 @@ func TestPropertyReadyIsNeverShownUnproven(t *testing.T) {
 		witness := &witness{}
 		script(t, w, witness)
 		play(t, w)
-		for s := range 24 {
-			w.at(time.Duration(s)*5*time.Second+time.Millisecond, func() { ready += witness.check(t, w) })
+		for s := range 23 {
+			w.at(time.Duration(s+1)*5*time.Second, func() { ready += witness.check(t, w) })
 		}
 		w.at(2*time.Minute, w.env.CancelWorkflow)
 		w.env.ExecuteWorkflow(connection.WorkflowName, &connection.State{Key: key})
