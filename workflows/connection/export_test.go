@@ -1,6 +1,12 @@
 package connection
 
-import "time"
+import (
+	"math"
+	"time"
+)
+
+// Under skipped time an inspection must be tried as often as a server would.
+func init() { inspectAttempts = math.MaxInt32 }
 
 // Backoff is the wait before an attempt.
 var Backoff = backoff

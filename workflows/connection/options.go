@@ -2,7 +2,6 @@ package connection
 
 import (
 	"hash/fnv"
-	"math"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -54,6 +53,9 @@ func probeOptions(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
+// inspectAttempts is 0, no limit. Only the tests set it: the SDK's test environment takes 0 for ten.
+var inspectAttempts int32
+
 // inspectOptions: no total limit and no limit of tries. The server retries the look for as long as nothing is to be
 // decided; each try asks for its own delay.
 func inspectOptions(ctx workflow.Context, summary string) workflow.Context {
@@ -61,8 +63,7 @@ func inspectOptions(ctx workflow.Context, summary string) workflow.Context {
 		StartToCloseTimeout: 40 * time.Second,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute,
-			// As good as none; 0 would be, but the SDK's test environment takes it for ten.
-			MaximumAttempts: math.MaxInt32,
+			MaximumAttempts: inspectAttempts,
 		},
 		Summary: summary,
 	})
