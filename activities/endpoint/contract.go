@@ -35,7 +35,10 @@ type ProbeResult struct {
 	Count          int             `json:"count"`
 	Failure        *health.Failure `json:"failure,omitempty"`
 	// Unreachable means that no usable HTTP answer came.
-	Unreachable   bool      `json:"unreachable,omitempty"`
+	Unreachable bool `json:"unreachable,omitempty"`
+	// SessionLost means that the endpoint has forgotten its sessions since the last push, and the engine's with them, in a
+	// way that the engine does not heal by itself. It is found by every probe until there is another push.
+	SessionLost   bool      `json:"sessionLost,omitempty"`
 	Steps         []Step    `json:"steps"`
 	LatencyMillis int64     `json:"latencyMs"`
 	CheckedAt     time.Time `json:"checkedAt"`

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"net/http"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -20,6 +21,7 @@ import (
 type Store interface {
 	Probe(ctx context.Context, key store.Key) (store.ProbeState, error)
 	PutProbe(ctx context.Context, key store.Key, state store.ProbeState) error
+	LastPush(ctx context.Context, key store.Key) (store.Push, error)
 }
 
 // storeMargin is what a probe's two store calls may take beside the probe itself.
@@ -56,11 +58,16 @@ type Outcome struct {
 // Probe asks the endpoint with the headers and the URL that the engine uses. Callers who ask for the same revision at the
 // same time share one probe.
 func (p *Prober) Probe(ctx context.Context, want desired.Resolved) (Outcome, error) {
-	flight := p.flights.DoChan(flightKey(want), func() (any, error) {
+	push, err := p.store.LastPush(ctx, want.Key)
+	if err != nil {
+		return Outcome{}, fmt.Errorf("read last push: %w", err)
+	}
+	since := push.StartedAt.UnixMicro()
+	flight := p.flights.DoChan(flightKey(want, since), func() (any, error) {
 		// The first caller may give up; the others must not lose their answer with it.
 		shared, cancel := context.WithTimeout(context.WithoutCancel(ctx), mcpprobe.Bound(p.timeout)+storeMargin)
 		defer cancel()
-		return p.probe(shared, want)
+		return p.probe(shared, want, since)
 	})
 	select {
 	case <-ctx.Done():
@@ -73,23 +80,24 @@ func (p *Prober) Probe(ctx context.Context, want desired.Resolved) (Outcome, err
 	}
 }
 
-func flightKey(want desired.Resolved) string {
-	return want.Key.Workspace + "\x00" + want.Key.Name + "\x00" + want.Key.Directory + "\x00" + want.Revision
+func flightKey(want desired.Resolved, push int64) string {
+	return fmt.Sprintf("%s\x00%s\x00%s\x00%s\x00%d", want.Key.Workspace, want.Key.Name, want.Key.Directory, want.Revision, push)
 }
 
-func (p *Prober) probe(ctx context.Context, want desired.Resolved) (Outcome, error) {
+func (p *Prober) probe(ctx context.Context, want desired.Resolved, push int64) (Outcome, error) {
 	kept, err := p.store.Probe(ctx, want.Key)
 	var damaged *store.CorruptRowError
 	if err != nil && !errors.As(err, &damaged) {
 		return Outcome{}, fmt.Errorf("read probe state: %w", err)
 	}
 	// A canary that cannot be unsealed is no canary: a new one is made, which mends the row.
+	was := canaryOf(kept, want.Revision)
 	res := mcpprobe.Probe(ctx, mcpprobe.Target{
 		URL:            want.Config.URL,
 		Headers:        maps.Clone(want.Config.Headers),
 		RequestTimeout: p.timeout,
 		Expected:       domain.ExpectedTools(want.Profile, want.Metadata),
-		Canary:         canaryOf(kept, want.Revision),
+		Canary:         was.Session,
 		KeepSession:    true,
 	})
 	if err := ctx.Err(); err != nil {
@@ -97,37 +105,50 @@ func (p *Prober) probe(ctx context.Context, want desired.Resolved) (Outcome, err
 		return Outcome{}, err
 	}
 	at := p.now()
-	state := next(kept, res, want.Revision, at)
+	lost := was.Push == push && lostForTheEngine(res.Forgotten)
+	if lost {
+		// The forgotten canary stays: whoever comes before the next push must find the loss again.
+		res.Session = nil
+	}
+	state := next(kept, res, canary{Revision: want.Revision, Push: push, Session: res.Session}, at)
 	if err := p.store.PutProbe(ctx, want.Key, state); err != nil {
 		return Outcome{}, fmt.Errorf("write probe state: %w", err)
 	}
-	return Outcome{ProbeResult: resultOf(res, state), Forgotten: res.Forgotten}, nil
+	out := resultOf(res, state)
+	out.SessionLost = lost
+	return Outcome{ProbeResult: out, Forgotten: res.Forgotten}, nil
 }
 
-// canary is the form in which the session is kept. It belongs to a revision: another URL or token is another client.
+// lostForTheEngine reports whether a refused canary means that the engine's session is lost as well and that the engine
+// does not notice: only a 404 makes it open a new one by itself.
+func lostForTheEngine(refusedWith int) bool {
+	return refusedWith != 0 && refusedWith != http.StatusNotFound
+}
+
+// canary is the form in which the session is kept. It belongs to a revision: another URL or token is another client. It
+// stands for the engine's session only since the push that was the last one when it was used: that of an earlier push
+// tells nothing of the engine's new one.
 type canary struct {
 	Revision string            `json:"revision"`
+	Push     int64             `json:"push,omitempty"` // when that push started, in microseconds
 	Session  *mcpprobe.Session `json:"session"`
 }
 
-func canaryOf(kept store.ProbeState, revision string) *mcpprobe.Session {
-	if len(kept.Canary) == 0 {
-		return nil
-	}
+func canaryOf(kept store.ProbeState, revision string) canary {
 	var c canary
-	if json.Unmarshal(kept.Canary, &c) != nil || c.Revision != revision {
-		return nil
+	if len(kept.Canary) == 0 || json.Unmarshal(kept.Canary, &c) != nil || c.Revision != revision {
+		return canary{}
 	}
-	return c.Session
+	return c
 }
 
-func next(kept store.ProbeState, res mcpprobe.Result, revision string, at time.Time) store.ProbeState {
+func next(kept store.ProbeState, res mcpprobe.Result, session canary, at time.Time) store.ProbeState {
 	state := store.ProbeState{LastProbeAt: at, LastOKAt: kept.LastOKAt, Misses: kept.Misses + 1, Canary: kept.Canary}
 	if res.Failure == nil {
 		state.LastOKAt, state.Misses = at, 0
 	}
 	if res.Session != nil {
-		if raw, err := json.Marshal(canary{Revision: revision, Session: res.Session}); err == nil {
+		if raw, err := json.Marshal(session); err == nil {
 			state.Canary = raw
 		}
 	}

@@ -186,7 +186,7 @@ func (l *look) watchEndpoint(ctx context.Context) (InspectResult, error) {
 		res.Decision = DecisionEndpointMissed
 	case probe.Failure != nil:
 		res.Decision = DecisionEndpointFailed
-	case lostForTheEngine(probe.Forgotten):
+	case probe.SessionLost:
 		res.Decision = DecisionSessionForgotten
 	case l.in.Degraded:
 		res.Decision = DecisionEndpointHealthy
@@ -197,12 +197,6 @@ func (l *look) watchEndpoint(ctx context.Context) (InspectResult, error) {
 	}
 	return res, nil
 }
-
-// lostForTheEngine reports whether a refused canary means that the engine's session is lost as well and that the engine
-// does not notice: only a 404 makes it open a new one by itself.
-func lostForTheEngine(refusedWith int) bool { return refusedWith != 0 && refusedWith != httpNotFound }
-
-const httpNotFound = 404
 
 // idle waits until no session uses the client that a push would replace, or there is no such client any more.
 func (l *look) idle(ctx context.Context) (InspectResult, error) {

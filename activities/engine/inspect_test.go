@@ -238,6 +238,11 @@ func TestAForgottenSessionIsNoticedWhateverTheStatus(t *testing.T) {
 				r.rest(t, inSync)
 			} else {
 				r.decide(t, engine.DecisionSessionForgotten)
+				r.Clock.Advance(probeEvery)
+				r.decide(t, engine.DecisionSessionForgotten) // found again by whoever looks before the next push
+				r.deliver(t)
+				r.Clock.Advance(probeEvery)
+				r.rest(t, inSync)
 			}
 			opened := r.handshakes()
 			r.Clock.Advance(probeEvery)

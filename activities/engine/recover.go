@@ -105,6 +105,8 @@ func (l *look) recoverEndpoint(ctx context.Context) (InspectResult, error) {
 	}
 	f := ledgerFailure(probe)
 	switch {
+	case f == nil && probe.SessionLost:
+		return InspectResult{Decision: DecisionSessionForgotten, Status: l.in.Status, Tools: toolsOf(probe)}, nil
 	case f == nil:
 		return InspectResult{Decision: DecisionEndpointHealthy, Status: l.in.Status, Tools: toolsOf(probe)}, nil
 	case !l.known(f.Code) || l.in.Once:

@@ -80,6 +80,20 @@ func TestAnotherReasonIsADecisionAndTheSameIsNot(t *testing.T) {
 	require.Equal(t, health.CodeInvalidToken, got.Failure.Code)
 }
 
+func TestAnEndpointBackWithoutItsSessionsIsNotTakenForHealed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, peers.Options{Endpoint: simulator.EndpointOptions{LostStatus: http.StatusBadRequest}})
+	r.deliver(t)
+	r.rest(t, inSync)
+	r.Endpoint.Stop()
+	r.Clock.Advance(probeEvery)
+	gone := r.decide(t, engine.DecisionEndpointMissed)
+	r.Endpoint.ForgetSessions()
+	require.NoError(t, r.Endpoint.Start())
+	r.Clock.Advance(probeEvery)
+	r.decide(t, engine.DecisionSessionForgotten, failed(*gone.Failure))
+}
+
 func TestARefusalOfTheEngineIsDecidedOnce(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, peers.Options{})

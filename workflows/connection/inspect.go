@@ -18,6 +18,8 @@ const (
 	statusFailed      = "failed"
 )
 
+const sessionLost = "the endpoint has forgotten its sessions; the engine's is lost too"
+
 // rest waits until something is to be decided: the server retries a look, and whatever is asked meanwhile cancels it.
 func (c *connection) rest(ctx workflow.Context) {
 	c.scheduleRetry(ctx)
@@ -35,7 +37,7 @@ func (c *connection) rest(ctx workflow.Context) {
 		retry = workflow.NewTimerWithOptions(restCtx, c.NextAttemptAt.Sub(workflow.Now(ctx)),
 			workflow.TimerOptions{Summary: "next attempt"})
 	}
-	_ = workflow.Await(ctx, func() bool {
+	await(ctx, func() bool {
 		return look.IsReady() || (retry != nil && retry.IsReady()) || c.woken()
 	})
 	switch {
@@ -51,7 +53,7 @@ func (c *connection) rest(ctx workflow.Context) {
 // sleep waits for a change of what is wanted; where it could not be read, only for a while.
 func (c *connection) sleep(ctx workflow.Context) {
 	if c.LoadFailure == nil {
-		_ = workflow.Await(ctx, c.woken)
+		await(ctx, c.woken)
 		return
 	}
 	woken, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
@@ -62,6 +64,11 @@ func (c *connection) sleep(ctx workflow.Context) {
 		c.Attempts++
 		c.Intents.Load = true
 	}
+}
+
+// await waits until a condition holds. It reports false when the run is canceled instead; the loop then ends.
+func await(ctx workflow.Context, condition func() bool) bool {
+	return workflow.Await(ctx, condition) == nil
 }
 
 // woken reports whether something was asked for since the loop last decided.
@@ -104,7 +111,7 @@ func (c *connection) look(ctx workflow.Context) {
 	c.Intents.Look = false
 	c.WaitingFor = WaitingEndpoint
 	look := c.inspect(ctx, true)
-	_ = look.Get(ctx, nil)
+	await(ctx, look.IsReady)
 	c.WaitingFor = ""
 	c.decide(ctx, look)
 }
@@ -146,7 +153,7 @@ func (c *connection) decide(ctx workflow.Context, look workflow.Future) {
 	case engine.DecisionEndpointHealthy:
 		c.endpointHealthy(ctx)
 	case engine.DecisionSessionForgotten:
-		c.doubt(ctx, 0, "the endpoint has forgotten its sessions; the engine's is lost too", "")
+		c.doubt(ctx, 0, sessionLost, "")
 	}
 }
 

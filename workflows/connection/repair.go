@@ -110,6 +110,9 @@ func (c *connection) verify(ctx workflow.Context, reason string) {
 		c.desiredChanged(ctx)
 	case probe.Failure != nil:
 		c.fail(ctx, asLedgerFailure(probe))
+	case probe.SessionLost:
+		// What was delivered before the loss is of no use any more, whatever the engine says.
+		c.doubt(ctx, 0, sessionLost, "")
 	default:
 		c.Degraded, c.disagreements = nil, 0
 		c.apply(ctx, delivery.Verified{
