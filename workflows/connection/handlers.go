@@ -51,6 +51,11 @@ func (c *connection) onEngineEvent(in EngineEvent) {
 	if in.Generation != 0 && in.Generation != c.Entry.Generation {
 		return
 	}
+	if c.Entry.State == delivery.Registering && !c.Entry.Proven() {
+		// It was seen before the delivery under way was read back, so it may be about an entry that this delivery has
+		// replaced: worth a look after it, not a second delivery over a client that is well.
+		in.Generation = 0
+	}
 	c.Intents.Events = append(c.Intents.Events, in)
 }
 

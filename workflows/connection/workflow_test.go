@@ -350,6 +350,52 @@ func TestAForgottenSessionIsDeliveredAgain(t *testing.T) {
 	w.run(4 * time.Minute)
 }
 
+func TestASessionLostMeanwhileIsNotVerifiedButDeliveredAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	lost := false
+	w.onRegister = func(in engine.RegisterRequest) (engine.RegisterResult, error) {
+		if in.Proven {
+			return engine.RegisterResult{Outcome: engine.RegisterAlreadyProven, Status: "connected"}, nil
+		}
+		lost = false
+		return delivered(), nil
+	}
+	w.onProbe = func() endpoint.ProbeResult {
+		res := well()
+		res.SessionLost = lost
+		return res
+	}
+	w.at(time.Minute, func() {
+		w.set(func() { lost = true })
+		f := health.SyncFailed(true, "http 502")
+		w.once(engine.InspectResult{Decision: engine.DecisionEndpointFailed, Status: "connected", Failure: &f})
+	})
+	w.at(5*time.Minute, func() {
+		require.Equal(t, []string{
+			"pending", "registering", "ready", "failed", "registering", "stale", "registering", "ready",
+		}, w.states())
+		require.Len(t, w.registers, 3)
+	})
+	w.run(6 * time.Minute)
+}
+
+func TestAnEventAboutWhatADeliveryReplacesIsALookAndNotASecondDelivery(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.onRegister = func(in engine.RegisterRequest) (engine.RegisterResult, error) {
+		w.env.SignalWorkflow(connection.SignalEngineEvent,
+			connection.EngineEvent{Generation: in.Generation, Reason: "seen before the push"})
+		return delivered(), nil
+	}
+	w.at(time.Minute, func() {
+		require.Equal(t, []string{"pending", "registering", "ready"}, w.states())
+		require.Len(t, w.registers, 1)
+		require.True(t, w.looks[0].Once, "whether the entry is well is looked at")
+	})
+	w.run(2 * time.Minute)
+}
+
 func TestWorkersThatDisagreeOnARevisionDoNotSpin(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
