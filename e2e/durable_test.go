@@ -128,8 +128,9 @@ func TestAHealthyConnectionAddsNothingToItsHistory(t *testing.T) {
 // attempts is how often the server has tried the one pending activity; 0 while the workflow is not at rest.
 func (s *simulated) attempts(workflowID string) int32 {
 	s.TB.Helper()
-	res, err := s.Temporal.DescribeWorkflowExecution(s.TB.Context(), workflowID, "")
+	described, err := s.Temporal.DescribeWorkflow(s.TB.Context(), workflowID, "")
 	require.NoError(s.TB, err)
+	res := described.RawResponse
 	if len(res.GetPendingActivities()) != 1 || res.GetPendingWorkflowTask() != nil {
 		return 0
 	}

@@ -185,10 +185,10 @@ func (s *simulated) engineID() string { return s.engine.BaseURL()[len("http://")
 // runs are the histories of all runs of a workflow, oldest first.
 func (s *simulated) runs(workflowID string) []*historypb.History {
 	s.TB.Helper()
-	described, err := s.Temporal.DescribeWorkflowExecution(s.TB.Context(), workflowID, "")
+	described, err := s.Temporal.DescribeWorkflow(s.TB.Context(), workflowID, "")
 	require.NoError(s.TB, err)
 	var runs []*historypb.History
-	for run := described.GetWorkflowExecutionInfo().GetFirstRunId(); run != ""; {
+	for run := described.RawResponse.GetWorkflowExecutionInfo().GetFirstRunId(); run != ""; {
 		events := s.events(workflowID, run)
 		runs = append(runs, &historypb.History{Events: events})
 		run = events[len(events)-1].GetWorkflowExecutionContinuedAsNewEventAttributes().GetNewExecutionRunId()
@@ -206,8 +206,8 @@ func (s *simulated) keep(pkg, release, name, workflowID string, ended bool) {
 		if !ended {
 			return s.attempts(workflowID) > 0
 		}
-		described, err := s.Temporal.DescribeWorkflowExecution(s.TB.Context(), workflowID, "")
-		return err == nil && described.GetWorkflowExecutionInfo().GetCloseTime() != nil
+		described, err := s.Temporal.DescribeWorkflow(s.TB.Context(), workflowID, "")
+		return err == nil && described.WorkflowCloseTime != nil
 	}, workflowID+" at rest")
 	runs := s.runs(workflowID)
 	for i, history := range runs {

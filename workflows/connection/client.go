@@ -11,6 +11,7 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
 	"github.com/holdfast-mcp/holdfast/internal/searchattr"
@@ -72,33 +73,39 @@ func (c *Client) startOptions(key delivery.Key, engineID string) client.StartWor
 // Probe looks and repairs. An equal request id is answered once.
 func (c *Client) Probe(ctx context.Context, key delivery.Key, requestID string, in Request) (Health, error) {
 	var out Health
-	return out, c.update(ctx, key, UpdateProbe, requestID, in, &out)
+	return out, c.update(ctx, key, request{UpdateProbe, requestID, in}, &out)
 }
 
 // Reconcile delivers what the store holds now.
 func (c *Client) Reconcile(ctx context.Context, key delivery.Key, requestID string, in Request) (Health, error) {
 	var out Health
-	return out, c.update(ctx, key, UpdateReconcile, requestID, in, &out)
+	return out, c.update(ctx, key, request{UpdateReconcile, requestID, in}, &out)
 }
 
 // Refresh drops the entry and delivers it anew.
 func (c *Client) Refresh(ctx context.Context, key delivery.Key, requestID string, in Request) (RefreshResult, error) {
 	var out RefreshResult
-	return out, c.update(ctx, key, UpdateRefresh, requestID, in, &out)
+	return out, c.update(ctx, key, request{UpdateRefresh, requestID, in}, &out)
 }
 
 // Remove disconnects the entry and ends the workflow.
 func (c *Client) Remove(ctx context.Context, key delivery.Key, requestID string, in Request) (Health, error) {
 	var out Health
-	return out, c.update(ctx, key, UpdateRemove, requestID, in, &out)
+	return out, c.update(ctx, key, request{UpdateRemove, requestID, in}, &out)
+}
+
+// request is an update as it is sent.
+type request struct {
+	name, id string
+	in       Request
 }
 
 // update sends a request under its id and waits for the answer. While the run is being replaced it sends again under
 // the same id.
-func (c *Client) update(ctx context.Context, key delivery.Key, name, requestID string, in Request, out any) error {
+func (c *Client) update(ctx context.Context, key delivery.Key, ask request, out any) error {
 	var err error
 	for range resendTries {
-		if err = c.updateOnce(ctx, key, name, requestID, in, out); !replaced(err) {
+		if err = c.updateOnce(ctx, key, ask, out); !replaced(err) {
 			break
 		}
 		select {
@@ -107,16 +114,14 @@ func (c *Client) update(ctx context.Context, key delivery.Key, name, requestID s
 		case <-time.After(resendPause):
 		}
 	}
-	return explain(name+" connection", err)
+	return explain(ask.name+" connection", err)
 }
 
-func (c *Client) updateOnce(
-	ctx context.Context, key delivery.Key, name, requestID string, in Request, out any,
-) error {
+func (c *Client) updateOnce(ctx context.Context, key delivery.Key, ask request, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, UpdateWait+queryDeadline)
 	defer cancel()
 	handle, err := c.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: ID(key), UpdateID: requestID, UpdateName: name, Args: []any{in},
+		WorkflowID: ID(key), UpdateID: ask.id, UpdateName: ask.name, Args: []any{ask.in},
 		WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	if err != nil {
@@ -146,25 +151,26 @@ func (c *Client) EngineEvent(ctx context.Context, key delivery.Key, ev EngineEve
 // Snapshot asks the workflow how the delivery stands; with a revision, as seen by who wants that one.
 func (c *Client) Snapshot(ctx context.Context, key delivery.Key, revision *string) (Snapshot, error) {
 	var out Snapshot
-	return out, c.query(ctx, ID(key), "", &out, QuerySnapshot, SnapshotRequest{Revision: revision})
+	return out, c.query(ctx, workflow.Execution{ID: ID(key)}, &out, QuerySnapshot, SnapshotRequest{Revision: revision})
 }
 
 // Health asks the workflow for the connection's health as it knows it.
 func (c *Client) Health(ctx context.Context, key delivery.Key) (Health, error) {
 	var out Health
-	return out, c.query(ctx, ID(key), "", &out, QueryHealth)
+	return out, c.query(ctx, workflow.Execution{ID: ID(key)}, &out, QueryHealth)
 }
 
 // Projection asks what model execution may use.
 func (c *Client) Projection(ctx context.Context, key delivery.Key) (Projection, error) {
 	var out Projection
-	return out, c.query(ctx, ID(key), "", &out, QueryProjection)
+	return out, c.query(ctx, workflow.Execution{ID: ID(key)}, &out, QueryProjection)
 }
 
-func (c *Client) query(ctx context.Context, id, runID string, out any, name string, args ...any) error {
+// query asks one run; without a run id, the current one.
+func (c *Client) query(ctx context.Context, run workflow.Execution, out any, name string, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, queryDeadline)
 	defer cancel()
-	value, err := c.temporal.QueryWorkflow(ctx, id, runID, name, args...)
+	value, err := c.temporal.QueryWorkflow(ctx, run.ID, run.RunID, name, args...)
 	if err != nil {
 		return explain("query connection", err)
 	}
@@ -188,11 +194,11 @@ type Description struct {
 func (c *Client) Describe(ctx context.Context, key delivery.Key) (Description, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryDeadline)
 	defer cancel()
-	res, err := c.temporal.DescribeWorkflowExecution(ctx, ID(key), "")
+	res, err := c.temporal.DescribeWorkflow(ctx, ID(key), "")
 	if err != nil {
 		return Description{}, explain("describe connection", err)
 	}
-	info := res.GetWorkflowExecutionInfo()
+	info := res.RawResponse.GetWorkflowExecutionInfo()
 	d := Description{
 		WorkflowID: info.GetExecution().GetWorkflowId(), RunID: info.GetExecution().GetRunId(),
 		Running:   info.GetStatus() == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING,

@@ -12,6 +12,7 @@ import (
 	commonpb "go.temporal.io/api/common/v1"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
 	"github.com/holdfast-mcp/holdfast/internal/searchattr"
@@ -100,7 +101,7 @@ func (c *Client) History(ctx context.Context, key delivery.Key) ([]Transition, e
 	var all []Transition
 	for _, run := range runs {
 		var some []Transition
-		err := c.query(ctx, id, run, &some, QueryTransitions)
+		err := c.query(ctx, workflow.Execution{ID: id, RunID: run}, &some, QueryTransitions)
 		if errors.Is(err, ErrNotFound) {
 			continue // its retention ended just now
 		}
@@ -130,11 +131,11 @@ func (c *Client) runs(ctx context.Context, id string) ([]string, error) {
 	for _, run := range listed {
 		ids = append(ids, run.GetExecution().GetRunId())
 	}
-	current, err := c.temporal.DescribeWorkflowExecution(ctx, id, "")
+	current, err := c.temporal.DescribeWorkflow(ctx, id, "")
 	if err != nil {
 		return nil, explain("read history", err)
 	}
-	if run := current.GetWorkflowExecutionInfo().GetExecution().GetRunId(); !slices.Contains(ids, run) {
+	if run := current.WorkflowExecution.RunID; !slices.Contains(ids, run) {
 		ids = append(ids, run)
 	}
 	return ids, nil
@@ -179,5 +180,5 @@ func (c *Client) memoSnapshot(memo *commonpb.Memo) (*Snapshot, error) {
 // Transitions asks the running workflow for its last changes of state, oldest first.
 func (c *Client) Transitions(ctx context.Context, workflowID string) ([]Transition, error) {
 	var some []Transition
-	return some, c.query(ctx, workflowID, "", &some, QueryTransitions)
+	return some, c.query(ctx, workflow.Execution{ID: workflowID}, &some, QueryTransitions)
 }

@@ -47,7 +47,7 @@ func Path(pkg, release, name string) string { return filepath.Join(pkg, dir, rel
 // Read reads a fixture.
 func Read(tb testing.TB, path string) *historypb.History {
 	tb.Helper()
-	raw, err := os.ReadFile(path) //nolint:gosec // a fixture of the package under test
+	raw, err := os.ReadFile(path)
 	require.NoError(tb, err)
 	unzipped, err := gzip.NewReader(bytes.NewReader(raw))
 	require.NoError(tb, err)
