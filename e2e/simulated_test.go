@@ -132,3 +132,14 @@ func TestSimulatedRotatedBearerIsNamedOnceAndNotHammered(t *testing.T) {
 	require.False(t, failed.Failure.Retryable)
 	require.Len(t, s.engine.Registrations(s.key.Directory), 1)
 }
+
+func TestSimulatedManyDisposalsAreAllRepaired(t *testing.T) {
+	t.Parallel()
+	s := newSimulated(t, stack.Options{}, simulator.EndpointOptions{})
+	before := s.apply("")
+	for range 40 {
+		s.engine.Dispose(s.key.Directory)
+		before = s.AwaitRepaired(s.key, before, soon)
+	}
+	require.Len(t, s.engine.Registrations(s.key.Directory), 41, "one push a repair")
+}
