@@ -1,6 +1,8 @@
 package main
 
 import (
+	"github.com/holdfast-mcp/holdfast/internal/buildinfo"
+
 	"go.uber.org/fx"
 
 	"github.com/holdfast-mcp/holdfast/internal/cli"
@@ -12,7 +14,7 @@ import (
 func graph() fx.Option {
 	return fx.Options(
 		fx.NopLogger,
-		fx.Supply(cli.ReadBuild()),
+		fx.Supply(buildinfo.Read()),
 		cli.Module,
 		cli.AsCommand(dev.NewCommand),
 	)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/holdfast-mcp/holdfast/internal/buildinfo"
 	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
 )
 
@@ -23,7 +24,7 @@ type Connect func(ctx context.Context, o temporalclient.Options, taskQueue strin
 
 // Options are what a command line is made of. The zero value is that of the process.
 type Options struct {
-	Build         Build
+	Build         buildinfo.Build
 	ExtraCommands []Extra
 
 	Stdout  io.Writer // nil: the process's

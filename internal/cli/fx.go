@@ -1,6 +1,10 @@
 package cli
 
-import "go.uber.org/fx"
+import (
+	"go.uber.org/fx"
+
+	"github.com/holdfast-mcp/holdfast/internal/buildinfo"
+)
 
 // Module provides the [App]. Commands of other packages join it by [AsCommand].
 var Module = fx.Module("cli", fx.Provide(provideApp))
@@ -9,7 +13,7 @@ var Module = fx.Module("cli", fx.Provide(provideApp))
 type Params struct {
 	fx.In
 
-	Build  Build
+	Build  buildinfo.Build
 	Extras []Extra `group:"commands"`
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/fx"
 
+	"github.com/holdfast-mcp/holdfast/internal/buildinfo"
 	"github.com/holdfast-mcp/holdfast/internal/cli"
 )
 
@@ -23,12 +24,12 @@ func TestCommandsOfOtherPackagesJoinTheLine(t *testing.T) {
 			}}
 		}
 	}
-	require.NoError(t, fx.New(fx.NopLogger, fx.Supply(cli.Build{}), cli.Module, cli.AsCommand(extra), fx.Populate(&app)).Err())
+	require.NoError(t, fx.New(fx.NopLogger, fx.Supply(buildinfo.Build{}), cli.Module, cli.AsCommand(extra), fx.Populate(&app)).Err())
 	require.Equal(t, 3, app.Run(t.Context(), []string{"dev"}))
 	require.True(t, ran)
 }
 
 func TestTheGraphNeedsNoOtherCommands(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, fx.ValidateApp(fx.NopLogger, fx.Supply(cli.Build{}), cli.Module, fx.Invoke(func(*cli.App) {})))
+	require.NoError(t, fx.ValidateApp(fx.NopLogger, fx.Supply(buildinfo.Build{}), cli.Module, fx.Invoke(func(*cli.App) {})))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-mcp/holdfast/internal/buildinfo"
 	"github.com/holdfast-mcp/holdfast/internal/cli"
 	"github.com/holdfast-mcp/holdfast/internal/domain/desired"
 	"github.com/holdfast-mcp/holdfast/internal/keys"
@@ -118,7 +119,7 @@ func (l *line) run(args ...string) int {
 	l.t.Helper()
 	l.stdout, l.stderr = &buffer{}, &buffer{}
 	app := cli.New(cli.Options{
-		Build: cli.Build{Version: "1.2.3", Go: "go1.26"}, Stdout: l.stdout, Stderr: l.stderr,
+		Build: buildinfo.Build{Version: "1.2.3", Go: "go1.26"}, Stdout: l.stdout, Stderr: l.stderr,
 		Environ: append(l.environ, "HOLDFAST_DATA_DIR="+l.dataDir), WorkDir: l.workDir, PollEvery: time.Millisecond,
 		Connect: l.connect,
 	})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-mcp/holdfast/internal/buildinfo"
 	"github.com/holdfast-mcp/holdfast/internal/cli"
 )
 
@@ -57,7 +58,7 @@ func TestVersionTellsTheBuild(t *testing.T) {
 	require.Zero(t, l.run("version"))
 	require.Equal(t, "holdfast 1.2.3 go1.26\n", l.stdout.String())
 	require.Zero(t, l.run("version", "-o", "json"))
-	require.Equal(t, cli.Build{Version: "1.2.3", Go: "go1.26"}, document[cli.Build](l))
+	require.Equal(t, buildinfo.Build{Version: "1.2.3", Go: "go1.26"}, document[buildinfo.Build](l))
 }
 
 func TestACommandNeverMakesKeysetsInAWrongFolder(t *testing.T) {
