@@ -291,7 +291,7 @@ func (f *fleet) forgotten(ctx context.Context, figure *Figure) error {
 func (f *Figure) processors(what string, before map[string]time.Duration) {
 	after := cpuTimes()
 	for _, process := range []struct{ program, name string }{
-		{"holdfast-worker", "worker"}, {"temporal", "Temporal server"}, {"bench", "engines, endpoint and this program"},
+		{"holdfast-worker", "worker"}, {"temporal", "Temporal server"}, {ownTime, "engines, endpoint and this program"},
 	} {
 		if used := after[process.program] - before[process.program]; used > 0 {
 			f.add("  processor time "+what+": "+process.name, seconds(used), "s")

@@ -27,6 +27,9 @@ func peakMemory(pid int) (float64, error) {
 	return 0, fmt.Errorf("read memory of process: no VmHWM of %d", pid)
 }
 
+// ownTime is the key of this process in cpuTimes.
+const ownTime = "self"
+
 // cpuTimes are what this process and its children have used so far, by their programs' names.
 func cpuTimes() map[string]time.Duration {
 	self := os.Getpid()
@@ -49,7 +52,11 @@ func cpuTimes() map[string]time.Duration {
 		}
 		user, _ := strconv.Atoi(fields[11])
 		system, _ := strconv.Atoi(fields[12])
-		times[text[begin+1:end]] += time.Duration(user+system) * clockTick
+		name := text[begin+1 : end]
+		if pid == strconv.Itoa(self) {
+			name = ownTime
+		}
+		times[name] += time.Duration(user+system) * clockTick
 	}
 	return times
 }
