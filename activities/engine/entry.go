@@ -3,18 +3,19 @@ package engine
 import (
 	"context"
 
-	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
+	"github.com/holdfast-mcp/holdfast/activities/desired"
 	"github.com/holdfast-mcp/holdfast/internal/domain/health"
 	"github.com/holdfast-mcp/holdfast/internal/engineapi"
 )
 
-// entryOf reads the engine's entry of a connection; one that is not there reads as missing.
-func entryOf(ctx context.Context, engine *engineapi.Client, key delivery.Key) (engineapi.Status, error) {
-	statuses, err := engine.Statuses(ctx, key.Directory)
+// entryOf reads the engine's entry of what is wanted; one that is not there reads as missing.
+func entryOf(ctx context.Context, engine *engineapi.Client, want desired.Resolved) (engineapi.Status, error) {
+	statuses, err := engine.Statuses(ctx, want.Directory)
 	if err != nil {
 		return engineapi.Status{}, err
 	}
-	if entry, ok := statuses[key.Name]; ok {
+	if entry, ok := statuses[want.Name]; ok {
+		entry.Error = scrubbed(entry.Error, want.Config)
 		return entry, nil
 	}
 	return engineapi.Status{Status: statusMissing}, nil

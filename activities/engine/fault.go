@@ -27,14 +27,14 @@ func engineFailure(err error) health.Failure {
 	return health.EngineUnreachable(health.StageEngineDelivery, fault.Error())
 }
 
-// pushFailure says what a failed push means. A status is the engine's answer about this registration: it says nothing
-// about whether the engine can be reached, and trying again at once would only repeat it.
+// pushFailure says what a failed push means. Once it was sent, its failure says nothing about whether the engine can be
+// reached: that would make a look try again as soon as the engine answers anything.
 func pushFailure(err error) health.Failure {
 	var fault *httpclient.Error
-	if errors.As(err, &fault) && fault.Kind == httpclient.KindStatus {
-		return health.RegistrationFailed(fault.Temporary(), fault.Error())
+	if !errors.As(err, &fault) || neverSent(err) {
+		return engineFailure(err)
 	}
-	return engineFailure(err)
+	return health.RegistrationFailed(fault.Kind != httpclient.KindStatus || fault.Temporary(), fault.Error())
 }
 
 // statusRefused reports whether a failure says that the engine answers and refuses to tell its statuses, as it does with

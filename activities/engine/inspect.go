@@ -111,14 +111,14 @@ func spread(d time.Duration, part float64) time.Duration {
 
 // entry reads the engine's entry, twice when the first read fails.
 func (l *look) entry(ctx context.Context) (engineapi.Status, error) {
-	entry, err := entryOf(ctx, l.engine, l.in.Key)
+	entry, err := entryOf(ctx, l.engine, l.want)
 	if err == nil || ctx.Err() != nil {
 		return entry, err
 	}
 	if err := sleep(ctx, secondLook); err != nil {
 		return engineapi.Status{}, err
 	}
-	return entryOf(ctx, l.engine, l.in.Key)
+	return entryOf(ctx, l.engine, l.want)
 }
 
 // watch looks at a connection that is ready.

@@ -113,7 +113,7 @@ func (r *registration) look(ctx context.Context) (entry engineapi.Status, config
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.Go(func() error {
 		var err error
-		entry, err = entryOf(groupCtx, r.engine, r.in.Key)
+		entry, err = entryOf(groupCtx, r.engine, r.want)
 		return err
 	})
 	group.Go(func() error {
@@ -161,7 +161,7 @@ func (r *registration) settle(ctx context.Context) (RegisterResult, error) {
 		if err := sleep(ctx, wait); err != nil {
 			return RegisterResult{}, err
 		}
-		entry, err = entryOf(ctx, r.engine, r.in.Key)
+		entry, err = entryOf(ctx, r.engine, r.want)
 		if err != nil {
 			continue
 		}

@@ -2,10 +2,12 @@ package peers
 
 import (
 	"errors"
+	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/worker"
@@ -23,6 +25,7 @@ type Registrar interface{ Register(worker.ActivityRegistry) }
 // NewEnvironment makes an environment that knows the activities.
 func NewEnvironment(sets ...Registrar) *testsuite.TestActivityEnvironment {
 	var suite testsuite.WorkflowTestSuite
+	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	env := suite.NewTestActivityEnvironment()
 	env.SetTestTimeout(tryWithin)
 	for _, set := range sets {
