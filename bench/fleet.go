@@ -15,10 +15,10 @@ import (
 )
 
 const (
-	fleetWithin = 120 * time.Second
-	fleetGiveUp = 5 * time.Minute
-	fleetMemory = 400.0
-	fleetCalls  = 7.0
+	fleetWithin    = 120 * time.Second
+	fleetGiveUp    = 5 * time.Minute
+	fleetMemory    = 400.0
+	fleetCalls     = 7.0
 	fleetLookEvery = 200 * time.Millisecond
 	fleetListEvery = time.Second
 	fleetStarters  = 16
