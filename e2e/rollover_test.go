@@ -107,11 +107,14 @@ func TestARolloverLosesNoSignalAndNoUpdate(t *testing.T) {
 	s.rollOver()
 	events, runs := s.chain(first)
 	require.Greater(t, runs, 2, "runs were replaced while requests were in flight")
-	signaled, completed := 0, 0
+	signaled, accepted, completed := 0, 0, 0
 	for _, ev := range events {
 		switch name := ev.GetWorkflowExecutionSignaledEventAttributes().GetSignalName(); name {
 		case connection.SignalMarkStale, connection.SignalDesiredChanged:
 			signaled++
+		}
+		if ev.GetWorkflowExecutionUpdateAcceptedEventAttributes() != nil {
+			accepted++
 		}
 		if ev.GetWorkflowExecutionUpdateCompletedEventAttributes() != nil {
 			completed++
@@ -119,6 +122,7 @@ func TestARolloverLosesNoSignalAndNoUpdate(t *testing.T) {
 	}
 	require.Equal(t, 2*signals+1, signaled, "and the one that came with the start")
 	require.Equal(t, updates, completed)
+	require.Equal(t, updates, accepted, "no run ended with a request that it had taken and not answered")
 	require.NotContains(t, s.Logs(), unhandled)
 	require.Empty(t, s.leftovers(), "the state holds nothing that was asked for and not done")
 
