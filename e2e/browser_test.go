@@ -43,6 +43,10 @@ func newBrowser(t *testing.T) *browser {
 	return &browser{t: t, ctx: tab}
 }
 
+// pageText is what a person can read on a page, frames included.
+const pageText = `[document, ...[...document.querySelectorAll("iframe")].map(f => f.contentDocument)]
+	.map(d => d?.body?.innerText ?? "").join("\n")`
+
 // open loads a page and waits until its visible text holds what is claimed; it returns the text.
 func (b *browser) open(url, claim string, holds func(text string) bool) string {
 	b.t.Helper()
@@ -52,7 +56,7 @@ func (b *browser) open(url, claim string, holds func(text string) bool) string {
 	require.NoError(b.t, err)
 	var text string
 	ok := testkit.Poll(b.t, pageTimeout, func() bool {
-		seen, err := chromedp.Run(ctx, chromedp.Evaluate[string]("document.body.innerText"))
+		seen, err := chromedp.Run(ctx, chromedp.Evaluate[string](pageText))
 		if err != nil {
 			return ctx.Err() != nil
 		}

@@ -187,8 +187,9 @@ func (d *devProcess) page() {
 		return strings.Contains(text, "desiredRevision") && strings.Contains(text, "appliedRevision")
 	})
 	b.shoot("temporal-ui-memo")
-	b.open(base+"/user-metadata", "each step in words", func(text string) bool {
-		return strings.Contains(text, "register tools with the engine") &&
+	b.open(base+"/user-metadata", "state, reason and each step in words", func(text string) bool {
+		return strings.Contains(text, "ready") && strings.Contains(text, "why: delivered and verified") &&
+			strings.Contains(text, "register tools with the engine") &&
 			strings.Contains(text, "ask the endpoint of tools for its tools")
 	})
 	b.shoot("temporal-ui-metadata")

@@ -131,12 +131,12 @@ func newListItem(row connection.Listed, now time.Time) listItem {
 	if s == nil {
 		return item
 	}
-	item.Directory, item.Engine, item.State, item.Since = s.Directory, s.EngineID, s.State, s.UpdatedAt
+	item.Directory, item.Engine, item.State, item.Since = s.Directory, s.EngineID, s.State, s.StateSince
 	if s.Failure != nil {
 		item.FailureCode = string(s.Failure.Code)
 	}
-	if s.UpdatedAt != nil {
-		seconds := max(0, int64(now.Sub(*s.UpdatedAt)/time.Second))
+	if s.StateSince != nil {
+		seconds := max(0, int64(now.Sub(*s.StateSince)/time.Second))
 		item.AgeSeconds = &seconds
 	}
 	return item

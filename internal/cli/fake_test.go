@@ -148,7 +148,7 @@ func standing(state delivery.State, revision string) connection.Health {
 	h := connection.Health{SchemaVersion: 1, Workspace: "acme", Name: "search", Usable: state == delivery.Ready}
 	at := noon
 	h.Delivery = connection.Snapshot{EngineID: "127.0.0.1-4096", Directory: "/srv/acme"}
-	h.Delivery.State, h.Delivery.UpdatedAt = state, &at
+	h.Delivery.State, h.Delivery.UpdatedAt, h.Delivery.StateSince = state, &at, &at
 	h.Delivery.DesiredRevision = &revision
 	if state == delivery.Ready {
 		h.Delivery.AppliedRevision, h.Delivery.AppliedAt = &revision, &at

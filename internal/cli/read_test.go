@@ -68,7 +68,7 @@ func TestGetForPeopleSaysTheNextStep(t *testing.T) {
 	}
 	require.Equal(t, map[string]string{
 		"connection": "acme/search", "directory": "/srv/acme", "engine": "127.0.0.1-4096", "state": "failed", "usable": "no",
-		"updated": noon.Local().Format("2006-01-02 15:04:05"), "applied": "-", "last attempt": "-",
+		"since": noon.Local().Format("2006-01-02 15:04:05"), "applied": "-", "last attempt": "-",
 		"failure":   h.FirstFailure.Error(),
 		"next step": "Remove the server from the engine's own configuration, or choose another name.",
 		"workflow":  "connection:acme:search:1",
@@ -116,7 +116,7 @@ func TestListShowsStateFailureAndAge(t *testing.T) {
 	l := prepared(t)
 	ready, broken := standing(delivery.Ready, "r1").Delivery, failing(health.EndpointUnreachable("", nil)).Delivery
 	since := time.Now().Add(-(90*time.Minute + 10*time.Second))
-	ready.UpdatedAt = &since
+	ready.StateSince = &since
 	l.connections.listed = []connection.Listed{
 		{Workspace: "acme", Name: "files", WorkflowID: "w1", Snapshot: &broken},
 		{Workspace: "acme", Name: "search", WorkflowID: "w2", Snapshot: &ready},

@@ -107,7 +107,8 @@ func (a *App) printView(v view) {
 		if v.Health != nil {
 			row("usable", yesNo(v.Health.Usable))
 		}
-		row("updated", clock(s.UpdatedAt))
+		row("why", s.Reason)
+		row("since", clock(s.StateSince))
 		row("applied", clock(s.AppliedAt))
 		row("last attempt", clock(s.LastAttemptAt))
 		row("trigger", deref(s.Trigger))

@@ -49,7 +49,7 @@ func NewClient(c client.Client, dc converter.DataConverter, taskQueue string) *C
 func (c *Client) Ensure(ctx context.Context, key delivery.Key, engineID string, changed DesiredChanged) error {
 	_, err := c.temporal.SignalWithStartWorkflow(ctx, ID(key), SignalDesiredChanged, changed,
 		c.startOptions(key, engineID), WorkflowName, &State{Key: key, EngineID: engineID})
-	return explain("start connection", err)
+	return explainCall("start connection", err)
 }
 
 func (c *Client) startOptions(key delivery.Key, engineID string) client.StartWorkflowOptions {
@@ -139,13 +139,13 @@ func replaced(err error) bool {
 
 // MarkStale distrusts what was delivered.
 func (c *Client) MarkStale(ctx context.Context, key delivery.Key, reason string) error {
-	return explain("mark connection stale",
+	return explainCall("mark connection stale",
 		c.temporal.SignalWorkflow(ctx, ID(key), "", SignalMarkStale, MarkStale{Reason: reason}))
 }
 
 // EngineEvent tells that a generation of the engine's entry is over.
 func (c *Client) EngineEvent(ctx context.Context, key delivery.Key, ev EngineEvent) error {
-	return explain("signal connection", c.temporal.SignalWorkflow(ctx, ID(key), "", SignalEngineEvent, ev))
+	return explainCall("signal connection", c.temporal.SignalWorkflow(ctx, ID(key), "", SignalEngineEvent, ev))
 }
 
 // Snapshot asks the workflow how the delivery stands; with a revision, as seen by who wants that one.
@@ -196,7 +196,7 @@ func (c *Client) Describe(ctx context.Context, key delivery.Key) (Description, e
 	defer cancel()
 	res, err := c.temporal.DescribeWorkflow(ctx, ID(key), "")
 	if err != nil {
-		return Description{}, explain("describe connection", err)
+		return Description{}, explainCall("describe connection", err)
 	}
 	info := res.RawResponse.GetWorkflowExecutionInfo()
 	d := Description{
@@ -206,6 +206,14 @@ func (c *Client) Describe(ctx context.Context, key delivery.Key) (Description, e
 	}
 	d.Snapshot, err = c.memoSnapshot(info.GetMemo())
 	return d, err
+}
+
+// explainCall is for what Temporal answers by itself, with no worker.
+func explainCall(op string, err error) error {
+	if err != nil && noWorker(err) {
+		return fmt.Errorf("%s: Temporal did not answer in time: %w", op, err)
+	}
+	return explain(op, err)
 }
 
 // explain turns what Temporal says into what a caller can act on.

@@ -45,7 +45,7 @@ type Listed struct {
 func (c *Client) List(ctx context.Context, f Filter) ([]Listed, error) {
 	executions, err := c.executions(ctx, f.query(), listLimit)
 	if err != nil {
-		return nil, explain("list connections", err)
+		return nil, explainCall("list connections", err)
 	}
 	rows := make([]Listed, 0, len(executions))
 	for _, e := range executions {
@@ -125,7 +125,7 @@ func (c *Client) History(ctx context.Context, key delivery.Key) ([]Transition, e
 func (c *Client) runs(ctx context.Context, id string) ([]string, error) {
 	listed, err := c.executions(ctx, "WorkflowId = '"+strings.ReplaceAll(id, "'", "''")+"'", runsLimit)
 	if err != nil {
-		return nil, explain("list runs", err)
+		return nil, explainCall("list runs", err)
 	}
 	ids := make([]string, 0, len(listed)+1)
 	for _, run := range listed {

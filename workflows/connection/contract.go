@@ -172,6 +172,10 @@ type Degraded struct {
 type Snapshot struct {
 	delivery.Snapshot
 
+	// Reason is why the state is what it is: that of the last transition.
+	Reason string `json:"reason,omitempty"`
+	// StateSince is when the state became what it is; updatedAt also tells of looks that changed nothing.
+	StateSince    *time.Time `json:"stateSince,omitempty"`
 	WaitingFor    WaitingFor `json:"waitingFor,omitempty"`
 	Degraded      *Degraded  `json:"degraded,omitempty"`
 	Attempts      int        `json:"attempts"`

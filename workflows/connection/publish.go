@@ -3,6 +3,7 @@ package connection
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"go.temporal.io/sdk/temporal"
@@ -77,7 +78,9 @@ func (c *connection) attributesNow(ctx workflow.Context) (delivery.State, string
 	return delivery.State(state), code
 }
 
-// card is the status card of the Temporal UI, in Markdown. Everything on it is redacted already.
+const cardTime = "2006-01-02 15:04:05Z"
+
+// card is the status card of the Temporal UI, in Markdown. What a person needs first stands first: the UI cuts it off. Everything on it is redacted already.
 func (c *connection) card(s Snapshot) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "**%s** — %s/%s\n\n", s.State, c.Key.Workspace, c.Key.Name)
@@ -86,30 +89,28 @@ func (c *connection) card(s Snapshot) string {
 			fmt.Fprintf(&b, "- %s: %s\n", name, value)
 		}
 	}
-	line("directory", c.Key.Directory)
-	line("engine", c.EngineID)
-	if n := len(c.Transitions); n > 0 {
-		t := c.Transitions[n-1]
-		line("since", t.At.UTC().Format("2006-01-02 15:04:05Z"))
-		line("why", t.Reason)
-	}
-	if s.Degraded != nil {
-		line("degraded", s.Degraded.Failure.Message)
-	}
+	line("why", s.Reason)
 	if s.Failure != nil {
 		line("failure", string(s.Failure.Code)+": "+s.Failure.Message)
 		line("cause", s.Failure.Cause())
 		line("next step", s.Failure.RecommendedAction)
 	}
-	if s.NextAttemptAt != nil {
-		line("next attempt", s.NextAttemptAt.UTC().Format("2006-01-02 15:04:05Z"))
+	if s.Degraded != nil {
+		line("degraded", s.Degraded.Failure.Message)
 	}
 	line("waiting for", string(s.WaitingFor))
+	if s.NextAttemptAt != nil {
+		line("next attempt", s.NextAttemptAt.UTC().Format(cardTime))
+	}
 	if s.Attempts > 0 {
-		line("failures in a row", fmt.Sprint(s.Attempts))
+		line("failures in a row", strconv.Itoa(s.Attempts))
+	}
+	if s.StateSince != nil {
+		line("since", s.StateSince.UTC().Format(cardTime))
 	}
 	if c.Tools != nil {
-		line("tools", fmt.Sprintf("%d listed, missing: %d", c.Tools.Count, len(c.Tools.Missing)))
+		line("tools", fmt.Sprintf("%d listed, %d missing", c.Tools.Count, len(c.Tools.Missing)))
 	}
+	line("engine", c.EngineID)
 	return b.String()
 }

@@ -57,7 +57,7 @@ func withoutTimes(v any) any {
 	case map[string]any:
 		for name, value := range v {
 			v[name] = withoutTimes(value)
-			if name == "at" || name == "since" || strings.HasSuffix(name, "At") {
+			if name == "at" || strings.HasSuffix(strings.ToLower(name), "since") || strings.HasSuffix(name, "At") {
 				v[name] = value != nil
 			}
 		}

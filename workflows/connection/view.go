@@ -1,6 +1,8 @@
 package connection
 
 import (
+	"time"
+
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
 	"github.com/holdfast-mcp/holdfast/internal/domain/health"
 )
@@ -8,8 +10,9 @@ import (
 const schemaVersion = 1
 
 func (c *connection) snapshot() Snapshot {
+	reason, since := c.last()
 	return Snapshot{
-		Snapshot: c.Entry.Snapshot(), WaitingFor: c.waitingFor(), Degraded: c.Degraded,
+		Snapshot: c.Entry.Snapshot(), Reason: reason, StateSince: since, WaitingFor: c.waitingFor(), Degraded: c.Degraded,
 		Attempts: c.Attempts, NextAttemptAt: c.NextAttemptAt, EngineID: c.EngineID, Directory: c.Key.Directory,
 	}
 }
@@ -20,6 +23,16 @@ func (c *connection) snapshotOf(revision string) Snapshot {
 		return c.snapshot()
 	}
 	return Snapshot{Snapshot: c.Entry.SnapshotOf(revision), EngineID: c.EngineID, Directory: c.Key.Directory}
+}
+
+// last is why and when the state became what it is.
+func (c *connection) last() (reason string, since *time.Time) {
+	n := len(c.Transitions)
+	if n == 0 {
+		return "", nil
+	}
+	t := c.Transitions[n-1]
+	return t.Reason, &t.At
 }
 
 func (c *connection) waitingFor() WaitingFor {
