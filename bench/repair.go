@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
 	"github.com/holdfast-mcp/holdfast/internal/simulator"
+	"github.com/holdfast-mcp/holdfast/workflows/connection"
 )
 
 const (
@@ -35,6 +36,7 @@ type arm struct {
 
 	watched   sample
 	witnessed sample
+	disposals []time.Time
 }
 
 // measureRepair disposes of instances of the real engine, by turns one that is repaired by hand and one that Holdfast
@@ -69,6 +71,11 @@ func measureRepair(ctx context.Context, b *bench) (Figure, error) {
 	figure.spread("until tools/list reached the endpoint, nobody watching: Holdfast", holdfast.witnessed)
 	figure.limit("the same, Holdfast more than by hand, p50", holdfast.witnessed.at(0.5)-hand.witnessed.at(0.5), "ms", moreP50)
 	figure.limit("the same, Holdfast more than by hand, p95", holdfast.witnessed.at(0.95)-hand.witnessed.at(0.95), "ms", moreP95)
+	parts, err := w.readStages(ctx, connection.ID(keyOf(holdfast.place)), holdfast.disposals)
+	if err != nil {
+		return figure, err
+	}
+	parts.report(&figure)
 	return figure, nil
 }
 
@@ -108,7 +115,7 @@ func (b *bench) arms(ctx context.Context, w *world, engine string) (hand, holdfa
 
 // newArm delivers a connection by Holdfast.
 func (w *world) newArm(ctx context.Context, p place, endpoint *simulator.Endpoint) (*arm, error) {
-	key := delivery.Key{Workspace: "bench", Name: serverName, Directory: p.directory}
+	key := keyOf(p)
 	if err := w.apply(ctx, key, p.engine, endpoint.URL()); err != nil {
 		return nil, err
 	}
@@ -120,6 +127,10 @@ func (w *world) newArm(ctx context.Context, p place, endpoint *simulator.Endpoin
 		generation, err = w.awaitReady(ctx, key, generation, repairWithin)
 		return err
 	}}, nil
+}
+
+func keyOf(p place) delivery.Key {
+	return delivery.Key{Workspace: "bench", Name: serverName, Directory: p.directory}
 }
 
 func newEndpoints(n int) ([]*simulator.Endpoint, error) {
@@ -176,6 +187,7 @@ func (a *arm) once(ctx context.Context, control, watch *http.Client, watched boo
 		return 0, err
 	}
 	began := time.Now()
+	a.disposals = append(a.disposals, began)
 	back := func() (bool, error) { return a.endpoint.Count("tools/list") > listed, nil }
 	every := witnessEvery
 	if watched {
