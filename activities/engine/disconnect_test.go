@@ -64,5 +64,5 @@ func TestDisconnectNeedsAnEngineThatIsKnown(t *testing.T) {
 	r := newRig(t, peers.Options{})
 	_, err := peers.Try[engine.DisconnectResult](t, r.activities, engine.DisconnectName,
 		engine.DisconnectRequest{Key: r.key, EngineID: "nobody"})
-	peers.RequireFailure(t, err, health.CodeEngineUnconfigured)
+	require.False(t, peers.RequireFailure(t, err, health.CodeEngineUnconfigured).Retryable)
 }

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"encoding/json"
 	"errors"
 	"slices"
 
@@ -18,6 +17,9 @@ func engineFailure(err error) health.Failure {
 	var fault *httpclient.Error
 	if !errors.As(err, &fault) {
 		return health.EngineUnreachable(health.StageEngineDelivery, err.Error())
+	}
+	if errors.Is(err, errBesideStatus) {
+		return health.RegistrationFailed(true, fault.Error())
 	}
 	if fault.Kind == httpclient.KindStatus && !fault.Temporary() {
 		f := health.EngineStatusUnavailable(fault.Status)
@@ -49,21 +51,6 @@ func statusRefused(f *health.Failure) bool {
 func refused(err error) bool {
 	var fault *httpclient.Error
 	return errors.As(err, &fault) && fault.Kind == httpclient.KindStatus && fault.Status < 500
-}
-
-// defines reports whether the engine's own configuration defines a server of the name. An entry that only switches a
-// server on or off defines none.
-func defines(servers map[string]json.RawMessage, name string) bool {
-	raw, ok := servers[name]
-	if !ok {
-		return false
-	}
-	var entry map[string]json.RawMessage
-	if json.Unmarshal(raw, &entry) != nil {
-		return true
-	}
-	delete(entry, "enabled")
-	return len(entry) > 0
 }
 
 // neverSent reports whether a push cannot have reached the engine: the connection itself was refused.

@@ -207,11 +207,11 @@ func (l *look) idle(ctx context.Context) (InspectResult, error) {
 	if entry.Status != engineapi.StatusConnected {
 		return InspectResult{Decision: DecisionEngineIdle, Status: entry.Status}, nil
 	}
-	sessions, err := l.engine.Sessions(ctx, l.in.Key.Directory)
+	busy, err := inUse(ctx, l.engine, l.want)
 	if err != nil {
 		return l.engineDown(ctx, err)
 	}
-	if engineapi.Busy(sessions) {
+	if busy {
 		return l.nothing("waiting: a session uses the client", min(l.poll(), degradedProbe))
 	}
 	return InspectResult{Decision: DecisionEngineIdle, Status: entry.Status}, nil

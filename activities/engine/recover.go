@@ -66,11 +66,11 @@ func (l *look) engineBackoff(ctx context.Context) time.Duration {
 
 // recoverConflict waits for the name to leave the engine's own configuration.
 func (l *look) recoverConflict(ctx context.Context) (InspectResult, error) {
-	servers, err := l.engine.ConfiguredServers(ctx, l.in.Key.Directory)
+	still, err := inConfiguration(ctx, l.engine, l.want)
 	if err != nil {
 		return l.engineDown(ctx, err)
 	}
-	if defines(servers, l.in.Key.Name) {
+	if still {
 		return l.nothing("waiting: "+l.reason(), l.poll())
 	}
 	return InspectResult{Decision: DecisionEntryGone, Status: statusMissing}, nil

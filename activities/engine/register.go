@@ -94,11 +94,11 @@ func (r *registration) run(ctx context.Context) (RegisterResult, error) {
 		if r.in.Proven {
 			return r.done(RegisterAlreadyProven, before, nil), nil
 		}
-		sessions, err := r.engine.Sessions(ctx, r.in.Key.Directory)
+		busy, err := inUse(ctx, r.engine, r.want)
 		if err != nil {
 			return RegisterResult{}, r.failed(ctx, err, engineFailure)
 		}
-		if engineapi.Busy(sessions) {
+		if busy {
 			return r.done(RegisterEngineBusy, before, nil), nil
 		}
 	}
@@ -108,21 +108,29 @@ func (r *registration) run(ctx context.Context) (RegisterResult, error) {
 	return r.settle(ctx)
 }
 
-// look reads the entry and whether the engine's own configuration defines it, side by side.
-func (r *registration) look(ctx context.Context) (entry engineapi.Status, configured bool, err error) {
-	group, groupCtx := errgroup.WithContext(ctx)
+// look reads the entry and whether the engine's own configuration defines it, side by side. Where both fail, the entry's
+// failure is the one that counts.
+func (r *registration) look(ctx context.Context) (engineapi.Status, bool, error) {
+	var (
+		entry      engineapi.Status
+		configured bool
+		group      errgroup.Group
+		entryErr   error
+		configErr  error
+	)
 	group.Go(func() error {
-		var err error
-		entry, err = entryOf(groupCtx, r.engine, r.want)
-		return err
+		entry, entryErr = entryOf(ctx, r.engine, r.want)
+		return nil
 	})
 	group.Go(func() error {
-		servers, err := r.engine.ConfiguredServers(groupCtx, r.in.Key.Directory)
-		configured = defines(servers, r.in.Key.Name)
-		return err
+		configured, configErr = inConfiguration(ctx, r.engine, r.want)
+		return nil
 	})
-	err = group.Wait()
-	return entry, configured, err
+	_ = group.Wait() // neither cancels the other: both errors are kept apart
+	if entryErr != nil {
+		return engineapi.Status{}, false, entryErr
+	}
+	return entry, configured, configErr
 }
 
 // push sends the config once. Its beginning is in the store before it can have an effect, and its end only when it is

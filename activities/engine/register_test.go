@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -241,7 +242,7 @@ func TestAPushThatWasNeverSentIsNotWaitedFor(t *testing.T) {
 	t.Cleanup(front.Close)
 	r.PutEngine(store.Engine{ID: peers.EngineID, BaseURL: front.URL})
 	_, err := r.register(t)
-	peers.RequireFailure(t, err, health.CodeEngineUnreachable)
+	require.True(t, peers.RequireFailure(t, err, health.CodeEngineUnreachable).Retryable)
 	push, err := r.Store.LastPush(t.Context(), r.key)
 	require.NoError(t, err)
 	require.False(t, push.StartedAt.IsZero(), "it was about to be sent")
@@ -278,7 +279,7 @@ func TestCase45WithoutADirectoryNothingIsAskedOrPushed(t *testing.T) {
 	r.key.Directory = ""
 	r.revision = r.Want(r.key)
 	_, err := r.register(t)
-	peers.RequireFailure(t, err, health.CodeDirectoryAmbiguous)
+	require.False(t, peers.RequireFailure(t, err, health.CodeDirectoryAmbiguous).Retryable)
 	require.Zero(t, r.Engine.AllCalls(""))
 	require.Zero(t, r.Endpoint.Count(simulator.AnyRequest))
 }
@@ -340,4 +341,27 @@ func TestPushesOfOneConnectionNeverOverlap(t *testing.T) {
 	require.Equal(t, 1, r.posts())
 	close(answer)
 	require.NoError(t, <-first)
+}
+
+func TestACallThatADeliveryNeedsBesideTheStatusIsTriedAgainWithBackoff(t *testing.T) {
+	t.Parallel()
+	for _, route := range []simulator.Route{simulator.RouteSessionStatus, simulator.RouteConfig} {
+		for _, fault := range []simulator.Fault{
+			simulator.AnswerStatus(http.StatusNotFound), simulator.AnswerStatus(http.StatusBadGateway),
+			simulator.AnswerHTML(http.StatusOK),
+		} {
+			t.Run(fmt.Sprintf("%s %d", route, fault.Status), func(t *testing.T) {
+				t.Parallel()
+				r := newRig(t, peers.Options{})
+				r.deliver(t)
+				r.Engine.Inject(route, simulator.Always, fault)
+				_, err := r.register(t)
+				f := peers.RequireFailure(t, err, health.CodeSyncFailed)
+				require.True(t, f.Retryable)
+				require.Equal(t, 1, r.posts(), "nothing is pushed blindly")
+				// A look that finds the status as it was leaves the next try to its time.
+				r.rest(t, "waiting: opencode_mcp_sync_failed", failed(f), last("connected"))
+			})
+		}
+	}
 }

@@ -19,11 +19,15 @@ type watching struct {
 	stop chan struct{}
 	done chan error
 	got  engine.WatchResult
+	// reads is how often the engine will have been read when the watch has swept.
+	reads int
 }
 
 func (r *rig) watch(t *testing.T) *watching {
 	t.Helper()
-	w := &watching{stop: make(chan struct{}), done: make(chan error, 1)}
+	keys, err := r.Store.KeysByEngine(t.Context(), peers.EngineID)
+	require.NoError(t, err)
+	w := &watching{stop: make(chan struct{}), done: make(chan error, 1), reads: r.statusReads() + len(keys)}
 	env := peers.NewEnvironment(r.activities)
 	env.SetWorkerStopChannel(w.stop)
 	go func() {
@@ -49,12 +53,11 @@ func (w *watching) end(t *testing.T) {
 	}
 }
 
-// listens waits until a watch has swept and hears events.
-func (r *rig) listens(t *testing.T, reads int) {
+// swept waits until a watch has read every directory after its stream opened, and hears events from then on.
+func (w *watching) swept(t *testing.T, r *rig) {
 	t.Helper()
-	testkit.Eventually(t, soon, func() bool {
-		return r.Engine.Streams() == 1 && r.Engine.Calls(simulator.RouteStatus, r.key.Directory) >= reads
-	}, "the watch has swept")
+	testkit.Eventually(t, soon, func() bool { return r.Engine.Streams() == 1 && r.statusReads() >= w.reads },
+		"the watch has swept")
 }
 
 func (r *rig) told(t *testing.T, key store.Key) signalled {
@@ -63,8 +66,8 @@ func (r *rig) told(t *testing.T, key store.Key) signalled {
 	return r.signals.to(key)[0]
 }
 
-// statusReads is how often the engine has been read so far; one more means that a watch has swept.
-func (r *rig) statusReads() int { return r.Engine.Calls(simulator.RouteStatus, r.key.Directory) }
+// statusReads is how often the engine's directories have been read so far.
+func (r *rig) statusReads() int { return r.Engine.Calls(simulator.RouteStatus, "") }
 
 func TestADisposeIsHeardAndOnlyItsDirectoryIsTold(t *testing.T) {
 	t.Parallel()
@@ -75,7 +78,7 @@ func TestADisposeIsHeardAndOnlyItsDirectoryIsTold(t *testing.T) {
 	r.revision = r.Want(r.key)
 	r.deliver(t)
 	w := r.watch(t)
-	r.listens(t, r.statusReads()+1)
+	w.swept(t, r)
 	r.Engine.Dispose(here.Directory)
 	got := r.told(t, here)
 	require.EqualValues(t, 1, got.generation)
@@ -89,7 +92,7 @@ func TestADisposeOfEverythingIsHeardByAll(t *testing.T) {
 	r := newRig(t, peers.Options{})
 	r.deliver(t)
 	w := r.watch(t)
-	r.listens(t, r.statusReads()+1)
+	w.swept(t, r)
 	r.Engine.DisposeAll()
 	r.told(t, r.key)
 	w.end(t)
@@ -111,7 +114,7 @@ func TestARestartThatNobodyAnnouncedIsNoticed(t *testing.T) {
 	r := newRig(t, peers.Options{})
 	r.deliver(t)
 	w := r.watch(t)
-	r.listens(t, r.statusReads()+1)
+	w.swept(t, r)
 	r.Engine.Kill()
 	require.NoError(t, r.Engine.Restart())
 	require.Equal(t, "the engine was restarted or its events were missed", r.told(t, r.key).reason)
@@ -123,7 +126,7 @@ func TestWhatIsAsExpectedIsNotToldAnything(t *testing.T) {
 	r := newRig(t, peers.Options{})
 	r.deliver(t)
 	w := r.watch(t)
-	r.listens(t, r.statusReads()+1)
+	w.swept(t, r)
 	r.Engine.EmitNoise(r.key.Directory, 200)
 	w.end(t)
 	require.Empty(t, r.signals.to(r.key))
@@ -156,9 +159,10 @@ func TestWhileAPushIsUnderWayNobodyIsTold(t *testing.T) {
 		Generation: 1, Revision: r.revision, StartedAt: now, Deadline: now.Add(20 * time.Second),
 	}))
 	w := r.watch(t)
-	r.listens(t, r.statusReads()+1)
+	w.swept(t, r)
+	before := r.statusReads()
 	r.Engine.DisposeAll()
-	r.listens(t, r.statusReads()+1)
+	testkit.Eventually(t, soon, func() bool { return r.statusReads() > before }, "the dispose was heard and read")
 	w.end(t)
 	require.Empty(t, r.signals.to(r.key))
 }
@@ -200,7 +204,7 @@ func TestAWatchEndsWithItsEnginesLastConnection(t *testing.T) {
 	r := newRig(t, peers.Options{})
 	r.deliver(t)
 	w := r.watch(t)
-	r.listens(t, r.statusReads()+1)
+	w.swept(t, r)
 	_, err := r.Store.DeleteDesired(t.Context(), r.key)
 	require.NoError(t, err)
 	r.Engine.Kill()

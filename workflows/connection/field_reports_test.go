@@ -134,7 +134,8 @@ func TestARefusingEngineIsNotHammered(t *testing.T) {
 	}{
 		{"status refused", simulator.RouteStatus, simulator.AnswerStatus(http.StatusUnauthorized), health.CodeSyncFailed, 90, true},
 		{"status fails", simulator.RouteStatus, simulator.AnswerStatus(http.StatusBadGateway), health.CodeEngineUnreachable, 90, true},
-		{"configuration refused", simulator.RouteConfig, simulator.AnswerStatus(http.StatusNotFound), health.CodeSyncFailed, 90, true},
+		{"configuration refused", simulator.RouteConfig, simulator.AnswerStatus(http.StatusNotFound), health.CodeSyncFailed, 30, true},
+		{"configuration fails", simulator.RouteConfig, simulator.AnswerStatus(http.StatusBadGateway), health.CodeSyncFailed, 30, true},
 		{"push refused", simulator.RouteRegister, simulator.AnswerStatus(http.StatusBadRequest), health.CodeSyncFailed, 5, false},
 		{"push fails", simulator.RouteRegister, simulator.AnswerStatus(http.StatusInternalServerError), health.CodeSyncFailed, 30, true},
 		{"push breaks off", simulator.RouteRegister, simulator.Fault{Reset: true}, health.CodeSyncFailed, 30, true},

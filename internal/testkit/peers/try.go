@@ -1,7 +1,6 @@
 package peers
 
 import (
-	"errors"
 	"log/slog"
 	"testing"
 	"time"
@@ -60,7 +59,7 @@ func RequireFailure(tb testing.TB, err error, code health.Code) health.Failure {
 func RequireNotDue(tb testing.TB, err error) (reason string, wait time.Duration) {
 	tb.Helper()
 	var app *temporal.ApplicationError
-	require.True(tb, errors.As(err, &app), "decided, or failed: %v", err)
+	require.ErrorAs(tb, err, &app, "decided, or failed")
 	require.Equal(tb, temporal.ApplicationErrorCategoryBenign, app.Category(), app.Error())
 	require.False(tb, app.NonRetryable())
 	require.Positive(tb, app.NextRetryDelay())
