@@ -86,8 +86,8 @@ func (s sweep) read(ctx context.Context, directory string, keys []store.Key, rea
 			// inspection's to judge: a stream that breaks off often must not become a reason to register often.
 			continue
 		}
-		if pushes[key].InFlight(s.now()) {
-			// Whoever pushes reads the status after it.
+		if push := pushes[key]; push.StartedAt.IsZero() || push.InFlight(s.now()) {
+			// What was never delivered cannot be lost, and whoever pushes reads the status after it.
 			continue
 		}
 		if err := s.signals.GenerationOver(ctx, key, pushes[key].Generation, reason); err != nil {

@@ -151,6 +151,15 @@ func TestAStreamThatBreaksOffAgainAndAgainIsNoReasonToRegister(t *testing.T) {
 	require.Empty(t, r.signals.to(r.key))
 }
 
+func TestWhatWasNeverDeliveredCannotBeLost(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, peers.Options{})
+	w := r.watch(t)
+	w.swept(t, r)
+	w.end(t)
+	require.Empty(t, r.signals.to(r.key))
+}
+
 func TestWhileAPushIsUnderWayNobodyIsTold(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, peers.Options{})
@@ -172,10 +181,13 @@ func TestADirectoryThatDoesNotAnswerKeepsNoOtherFromBeingRead(t *testing.T) {
 	r := newRig(t, peers.Options{})
 	keys := []store.Key{r.key}
 	for range 4 {
-		other := r.Key()
-		r.Want(other)
-		keys = append(keys, other)
+		keys = append(keys, r.Key())
 	}
+	for _, key := range keys {
+		r.key, r.revision = key, r.Want(key)
+		r.deliver(t)
+	}
+	r.Engine.DisposeAll()
 	r.Engine.Inject(simulator.RouteStatus, 1, simulator.AnswerHTML(http.StatusOK))
 	w := r.watch(t)
 	count := func() (told int) {
