@@ -115,7 +115,7 @@ func playMarkStale(_ *testing.T, s *simulated) {
 
 func playDesiredChanged(_ *testing.T, s *simulated) {
 	before := s.apply(fakeToken)
-	s.Apply(s.want(3000))
+	s.Apply(s.recorded(3000))
 	s.Await(s.key, late, "another revision", func(got connection.Snapshot) bool {
 		return got.State == delivery.Ready && *got.AppliedRevision != *before.AppliedRevision
 	})
@@ -160,7 +160,7 @@ func playWatchRolledOver(t *testing.T, s *simulated) {
 }
 
 func playInvalid(_ *testing.T, s *simulated) {
-	want := s.want(2000)
+	want := s.recorded(2000)
 	want.Workspace, want.Name, want.Directory = "w-"+testkit.UniqueName(), "cloud", ""
 	want.URL = "ftp://endpoint.invalid/mcp"
 	s.key = s.Apply(want)
@@ -173,7 +173,7 @@ func playAuthFailed(_ *testing.T, s *simulated) {
 	s.AwaitState(s.key, delivery.Failed, late)
 }
 
-func (s *simulated) want(timeoutMillis int) stack.Want {
+func (s *simulated) recorded(timeoutMillis int) stack.Want {
 	return stack.Want{
 		Workspace: s.key.Workspace, Name: s.key.Name, Directory: s.key.Directory, EngineURL: s.engine.BaseURL(),
 		URL: s.endpoint.URL(), TimeoutMillis: timeoutMillis, Headers: map[string]string{"Authorization": "Bearer " + fakeToken},
