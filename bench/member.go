@@ -63,20 +63,15 @@ func (m *member) look() bool {
 	return counts[simulator.RouteRegister] > m.before[simulator.RouteRegister]
 }
 
-// callsUntilVerified are the requests from the beginning until the connection was verified. What came between two looks
-// counts as having come before.
+// callsUntilVerified are the requests from the beginning until the connection was verified.
 func (m *member) callsUntilVerified() calls {
-	var last calls
+	made := make(calls, len(connectionRoutes))
 	for _, look := range m.looks {
-		last = look.calls
 		if look.at.After(*m.seen.VerifiedAt) {
 			break
 		}
-	}
-	made := make(calls, len(last))
-	for route, n := range last {
-		if n -= m.before[route]; n > 0 {
-			made[route] = n
+		for route, n := range look.calls {
+			made[route] = n - m.before[route]
 		}
 	}
 	return made
