@@ -125,6 +125,10 @@ func (c *connection) decide(ctx workflow.Context, look workflow.Future) {
 		}
 		return
 	}
+	if res.Decision == engine.DecisionEndpointMissed {
+		// One miss says nothing of the tools: those listed last stay.
+		res.Tools = nil
+	}
 	c.saw(ctx, res.Status, res.Tools)
 	switch res.Decision {
 	case engine.DecisionInSync:

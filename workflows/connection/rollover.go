@@ -8,7 +8,7 @@ import (
 
 // rolloverDue reports whether the run is at rest with a history that is no longer small.
 func (c *connection) rolloverDue(ctx workflow.Context) bool {
-	if c.asked > c.absorbed || !c.settled() {
+	if !c.settled() {
 		return false
 	}
 	limit := c.RolloverEvents

@@ -210,6 +210,8 @@ func (c *connection) doubt(ctx workflow.Context, generation int64, reason, trigg
 	out := c.apply(ctx, delivery.Doubted{Generation: generation, Reason: reason, Trigger: trigger})
 	if out.Ignored == "" {
 		c.WaitingFor, c.Degraded, c.NextAttemptAt = "", nil, nil
+		// What cannot be delivered is not left stale: reading it again says why.
+		c.Intents.Load = c.Intents.Load || c.LoadFailure != nil || (c.Desired != nil && c.Desired.Failure != nil)
 	}
 }
 

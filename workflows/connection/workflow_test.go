@@ -310,6 +310,37 @@ func TestCase30AnInvalidStoredConfigIsNotDelivered(t *testing.T) {
 	w.run(2 * time.Hour)
 }
 
+func TestAnInvalidConfigIsNotLeftStale(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	f := health.EndpointInvalid("no usable URL")
+	w.wanted.Failure = &f
+	w.at(time.Minute, func() { w.env.SignalWorkflow(connection.SignalMarkStale, nil) })
+	w.at(2*time.Minute, func() {
+		s := w.snapshot()
+		require.Equal(t, delivery.Failed, s.State)
+		require.Equal(t, health.CodeEndpointInvalid, s.Failure.Code)
+		require.Empty(t, w.registers)
+	})
+	w.run(3 * time.Minute)
+}
+
+func TestAMissDoesNotTakeTheToolsAway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	f := health.EndpointUnreachable("connection refused", nil)
+	w.at(time.Minute, func() {
+		w.once(engine.InspectResult{
+			Decision: engine.DecisionEndpointMissed, Status: "connected", Failure: &f, Tools: &engine.Tools{},
+		})
+	})
+	w.at(2*time.Minute, func() {
+		require.NotNil(t, w.snapshot().Degraded)
+		require.Equal(t, []string{"echo"}, w.health().Tools.Present)
+	})
+	w.run(3 * time.Minute)
+}
+
 func TestAnUnreadableConfigIsShownAndReadAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
