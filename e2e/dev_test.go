@@ -64,7 +64,7 @@ func (d *devProcess) run(path string, args ...string) string {
 	d.t.Helper()
 	ctx, cancel := context.WithTimeout(d.t.Context(), commandEnd)
 	defer cancel()
-	command := exec.CommandContext(ctx, path, args...) //nolint:gosec // names from this file
+	command := exec.CommandContext(ctx, path, args...)
 	command.Env = d.environment()
 	var errors strings.Builder
 	command.Stderr = &errors

@@ -1,10 +1,9 @@
 package main
 
 import (
-	"github.com/holdfast-mcp/holdfast/internal/buildinfo"
-
 	"go.uber.org/fx"
 
+	"github.com/holdfast-mcp/holdfast/internal/buildinfo"
 	"github.com/holdfast-mcp/holdfast/internal/cli"
 	"github.com/holdfast-mcp/holdfast/internal/dev"
 )

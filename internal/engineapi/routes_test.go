@@ -254,7 +254,7 @@ func TestNamesAndDirectoriesArriveUnchanged(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		wantName := rapid.OneOf(rapid.StringN(1, 20, 60), rapid.SampledFrom([]string{".", "..", "a/..", "%2e", "a+b", "?#"})).Draw(t, "name")
 		wantDirectory := rapid.StringN(1, 30, 90).Draw(t, "directory")
-		if err := client.Disconnect(context.Background(), wantDirectory, wantName); err != nil {
+		if err := client.Disconnect(t.Context(), wantDirectory, wantName); err != nil {
 			t.Fatalf("disconnect %q: %v", wantName, err)
 		}
 		all := e.requests()

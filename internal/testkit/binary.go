@@ -24,14 +24,14 @@ func Binary(tb testing.TB, command string) string {
 		return path
 	}
 	if binaries.dir == "" {
-		dir, err := os.MkdirTemp("", "holdfast-bin-*")
+		dir, err := os.MkdirTemp("", "holdfast-bin-*") //nolint:usetesting // it outlives the test that builds first
 		if err != nil {
 			tb.Fatalf("make folder for binaries: %v", err)
 		}
 		binaries.dir, binaries.paths = dir, map[string]string{}
 	}
 	path := filepath.Join(binaries.dir, command)
-	build := exec.CommandContext(tb.Context(), "go", "build", "-o", path, "./"+command) //nolint:gosec // names from tests
+	build := exec.CommandContext(tb.Context(), "go", "build", "-o", path, "./"+command)
 	build.Dir = RepoRoot(tb)
 	if out, err := build.CombinedOutput(); err != nil {
 		tb.Fatalf("build %s: %v\n%s", command, err, out)

@@ -45,7 +45,7 @@ func (l *Listener) Start(ctx context.Context) error {
 	go func() {
 		defer close(l.done)
 		if err := l.server.Serve(socket); !errors.Is(err, http.ErrServerClosed) {
-			l.log.Error("server ended", "component", l.purpose, "error", err)
+			l.log.ErrorContext(context.WithoutCancel(ctx), "server ended", "component", l.purpose, "error", err)
 			l.onFatal(err)
 		}
 	}()
