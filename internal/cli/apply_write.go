@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -59,6 +60,7 @@ func (s *session) apply(ctx context.Context, wanted plan, wait waitFlags, reques
 	if err := s.start(ctx, remote, done); err != nil {
 		return fmt.Errorf("what is wanted is stored, but not every workflow was told: %w; run the same command again", err)
 	}
+	s.app.warnOfMissing(done)
 	request.id() // one id for all of them, made before they part
 	group := errgroup.Group{}
 	group.SetLimit(waitAtOnce)
@@ -70,6 +72,16 @@ func (s *session) apply(ctx context.Context, wanted plan, wait waitFlags, reques
 	}
 	_ = group.Wait() // none returns an error: each keeps its own
 	return s.app.printApplied(done, wanted.many)
+}
+
+// warnOfMissing says which directories are not on this machine: an engine takes any, and a mistyped one looks fine there.
+func (a *App) warnOfMissing(done []*applied) {
+	for _, one := range done {
+		if _, err := os.Stat(one.key.Directory); errors.Is(err, os.ErrNotExist) {
+			a.say("holdfast: %s: there is no directory %s on this machine; right only where the engine runs elsewhere",
+				short(one.key), one.key.Directory)
+		}
+	}
 }
 
 // write puts engines, then connections.

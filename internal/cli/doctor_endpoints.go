@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/config/manifest"
 	"github.com/holdfast-mcp/holdfast/internal/domain/desired"
+	"github.com/holdfast-mcp/holdfast/internal/domain/health"
 	"github.com/holdfast-mcp/holdfast/internal/engineapi"
 	"github.com/holdfast-mcp/holdfast/internal/mcpprobe"
 	"github.com/holdfast-mcp/holdfast/internal/store"
@@ -86,8 +87,16 @@ func (s *session) examineEndpoint(ctx context.Context, want store.Desired) findi
 		URL: want.Config.URL, Headers: want.Config.Headers, RequestTimeout: s.settings.Endpoint.Timeout,
 		Expected: desired.ExpectedTools(want.Profile, want.Metadata),
 	})
-	if r.Failure != nil {
-		return finding{Level: levelFail, Subject: subject, Message: r.Failure.Error(), Action: r.Failure.RecommendedAction}
+	if f := r.Failure; f != nil {
+		if r.Unreachable {
+			unreachable := health.EndpointUnreachable(f.Cause(), nil)
+			f = &unreachable
+		}
+		message := f.Error() + " at " + r.Trace.Endpoint
+		if cause := f.Cause(); cause != "" {
+			message += ": " + cause
+		}
+		return finding{Level: levelFail, Subject: subject, Message: message, Action: f.RecommendedAction}
 	}
 	return finding{
 		Level: levelOK, Subject: subject,

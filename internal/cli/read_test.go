@@ -68,7 +68,7 @@ func TestGetForPeopleSaysTheNextStep(t *testing.T) {
 	}
 	require.Equal(t, map[string]string{
 		"connection": "acme/search", "directory": "/srv/acme", "engine": "127.0.0.1-4096", "state": "failed", "usable": "no",
-		"since": noon.Local().Format("2006-01-02 15:04:05"), "applied": "-", "last attempt": "-",
+		"since": noon.Local().Format("2006-01-02 15:04:05"), "applied": "-", "last attempt": "-", "last look": "-",
 		"failure":   h.FirstFailure.Error(),
 		"next step": "Remove the server from the engine's own configuration, or choose another name.",
 		"workflow":  "connection:acme:search:1",

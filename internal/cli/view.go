@@ -121,18 +121,22 @@ func (a *App) printView(v view) {
 		}
 		if s.Failure != nil {
 			row("failure", s.Failure.Error())
+			row("cause", s.Failure.Cause())
 			row("next step", s.Failure.RecommendedAction)
 		}
 	}
-	if v.Health != nil && v.Health.Tools != nil {
-		row("tools", toolsLine(v.Health))
+	if v.Health != nil {
+		row("last look", clock(v.Health.CheckedAt))
+		if v.Health.Tools != nil {
+			row("tools", toolsLine(v.Health))
+		}
 	}
 	row("workflow", v.WorkflowID)
 	t.Render()
 }
 
 func toolsLine(h *connection.Health) string {
-	text := fmt.Sprintf("%d listed", h.Tools.Count)
+	text := fmt.Sprintf("%d listed at %s", h.Tools.Count, clock(&h.Tools.CheckedAt))
 	if len(h.Tools.Missing) > 0 {
 		text += ", missing: " + strings.Join(h.Tools.Missing, ", ")
 	}

@@ -19,7 +19,7 @@ func Defaults() map[string]string {
 		"inspect.poll_interval":  "1s",
 		"inspect.probe_interval": "5s",
 		"worker.stop_timeout":    "5s",
-		"worker.health_listen":   "127.0.0.1:8235",
+		"worker.health_listen":   "127.0.0.1:0",
 	}
 }
 

@@ -165,7 +165,7 @@ func (r *runner) connections() *connection.Client {
 
 func (r *runner) startDemo(ctx context.Context) error {
 	if r.NoDemo {
-		return nil
+		return r.removeDemo(ctx)
 	}
 	var err error
 	if r.demo, err = startDemo(ctx, r.store, r.Config.DataDir); err != nil {
@@ -211,6 +211,10 @@ func (r *runner) announce() error {
 // stop ends what was started, last first. Each part has its own deadline, whatever became of the others.
 func (r *runner) stop() error {
 	var errs []error
+	if r.server != nil {
+		fmt.Fprintln(r.Err, "stopping…")
+		defer fmt.Fprintln(r.Err, "stopped; the same command goes on from here")
+	}
 	if r.graph != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), r.graph.StopTimeout())
 		errs = append(errs, r.graph.Stop(ctx))

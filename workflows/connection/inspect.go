@@ -113,7 +113,10 @@ func (c *connection) look(ctx workflow.Context) {
 	look := c.inspect(ctx, true)
 	await(ctx, look.IsReady)
 	c.WaitingFor = ""
+	before := c.Degraded
 	c.decide(ctx, look)
+	// Who asks wants an answer: a first miss is looked at again at once.
+	c.Intents.Look = before == nil && c.Degraded != nil
 }
 
 // decide acts on what a look found.

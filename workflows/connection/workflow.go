@@ -170,16 +170,28 @@ func (c *connection) apply(ctx workflow.Context, ev delivery.Event) delivery.Out
 		return out
 	}
 	if out.Changed() {
-		c.record(out, now)
+		c.record(out, triggerOf(ev), now)
 	}
 	return out
 }
 
-func (c *connection) record(out delivery.Outcome, now time.Time) {
+// triggerOf is what asked for an event; most happen by themselves.
+func triggerOf(ev delivery.Event) string {
+	switch ev := ev.(type) {
+	case delivery.Wanted:
+		return ev.Trigger
+	case delivery.Doubted:
+		return ev.Trigger
+	default:
+		return ""
+	}
+}
+
+func (c *connection) record(out delivery.Outcome, trigger string, now time.Time) {
 	c.Sequence++
 	t := Transition{
 		Sequence: c.Sequence, From: out.From, To: out.To, At: now, Reason: out.Reason,
-		Trigger: c.Entry.Trigger, Generation: c.Entry.Generation,
+		Trigger: trigger, Generation: c.Entry.Generation,
 	}
 	if out.To == delivery.Failed && c.Entry.Failure != nil {
 		t.Code, t.Reason = c.Entry.Failure.Code, c.Entry.Failure.Message

@@ -87,7 +87,7 @@ func (s *step) wanted(ev Wanted) {
 		s.ignore(IgnoredEmptyRevision)
 		return
 	}
-	same := ev.Revision == e.DesiredRevision
+	same, first := ev.Revision == e.DesiredRevision, e.DesiredRevision == ""
 	e.DesiredRevision, e.Trigger = ev.Revision, ev.Trigger
 	if same && e.State == Registering {
 		// An attempt for this very revision is under way: who asks joins it.
@@ -102,7 +102,10 @@ func (s *step) wanted(ev Wanted) {
 	e.State = Pending
 	if !same {
 		e.AppliedRevision, e.AppliedAt, e.VerifiedAt, e.Receipt, e.Pushed = "", nil, nil, nil, nil
-		s.outcome.Reason = "another revision is wanted"
+		s.outcome.Reason = "another config is wanted"
+		if first {
+			s.outcome.Reason = "wanted for the first time"
+		}
 		return
 	}
 	s.outcome.Reason = "delivery asked for"
