@@ -60,6 +60,9 @@ func (a *App) planOfFlags(given applyFlags, usernameGiven bool) (plan, error) {
 	want.Key = store.Key{
 		Workspace: given.workspace, Name: given.name, Directory: manifest.CleanDirectory(base, given.directory),
 	}
+	if err := want.Key.Validate(); err != nil {
+		return plan{}, usagef("--%w", err)
+	}
 	want.EngineID = target.id
 	return plan{engines: []plannedEngine{target}, connections: []store.Desired{want}}, nil
 }

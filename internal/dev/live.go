@@ -13,6 +13,8 @@ import (
 
 const (
 	watchEvery = 500 * time.Millisecond
+	// watchTimeout bounds one look: a server that has gone must not keep the end from being seen.
+	watchTimeout = 2 * time.Second
 	// watchMost bounds the connections that are shown live; for more there is `holdfast connection watch`.
 	watchMost = 50
 )
@@ -64,6 +66,8 @@ type feed struct {
 }
 
 func (f *feed) next(ctx context.Context) []string {
+	ctx, cancel := context.WithTimeout(ctx, watchTimeout)
+	defer cancel()
 	rows, err := f.client.List(ctx, connection.Filter{})
 	if err != nil {
 		return nil

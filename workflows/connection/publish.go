@@ -112,5 +112,7 @@ func (c *connection) card(s Snapshot) string {
 		line("tools", fmt.Sprintf("%d listed, %d missing", c.Tools.Count, len(c.Tools.Missing)))
 	}
 	line("engine", c.EngineID)
+	// A new run has no static details: the card is then the only place that names the directory.
+	line("directory", c.Key.Directory)
 	return b.String()
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"net/url"
+	"strconv"
 	"strings"
 )
 
@@ -20,6 +21,11 @@ func EngineURL(raw string) (string, error) {
 	}
 	if parsed.RawQuery != "" || parsed.ForceQuery || parsed.Fragment != "" {
 		return "", errors.New("must not have a query or a fragment")
+	}
+	if port := parsed.Port(); port != "" {
+		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
+			return "", errors.New("must have a port of 1 to 65535")
+		}
 	}
 	host := strings.ToLower(parsed.Host)
 	host = strings.TrimSuffix(host, ":")

@@ -3,6 +3,8 @@ package manifest
 import (
 	"errors"
 	"fmt"
+
+	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
 )
 
 // resolve checks the whole and replaces each workspace's engine by an id.
@@ -124,6 +126,11 @@ func (r *resolver) connection(workspace Workspace, connection *Connection) {
 	}
 	if connection.TimeoutMillis < 0 || connection.TimeoutMillis > 600_000 {
 		r.fault(connection.place, "timeout is out of range: give 1 to 600000 milliseconds")
+	}
+	if workspace.ID != "" && connection.Name != "" {
+		if err := (delivery.Key{Workspace: workspace.ID, Name: connection.Name, Directory: workspace.Directory}).Validate(); err != nil {
+			r.fault(connection.place, "%v", err)
+		}
 	}
 	key := connectionKey{workspace.ID, workspace.Directory, connection.Name}
 	if first, twice := r.connections[key]; twice {

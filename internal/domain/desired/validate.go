@@ -1,13 +1,23 @@
 package desired
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
 	"golang.org/x/net/http/httpguts"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/health"
+)
+
+// Limits of a desired config, in bytes. Nothing that works is longer: servers
+// answer a longer URL or header with 414 or 431.
+const (
+	MaxURLBytes      = 8 << 10
+	MaxHeaderBytes   = 32 << 10
+	MaxMetadataBytes = 64 << 10
 )
 
 // Validate applies the profile's rules in their order and returns the first one
@@ -30,6 +40,7 @@ func Validate(profile Profile, c Config, m Metadata) *health.Failure {
 	rules = append(rules,
 		func() *health.Failure { return checkHeaders(c.Headers) },
 		func() *health.Failure { return checkTimeout(c) },
+		func() *health.Failure { return checkMetadata(m) },
 	)
 	for _, rule := range rules {
 		if f := rule(); f != nil {
@@ -55,6 +66,9 @@ func checkEnabled(c Config) *health.Failure {
 }
 
 func checkURL(profile Profile, c Config) *health.Failure {
+	if len(c.URL) > MaxURLBytes {
+		return endpointInvalid(fmt.Sprintf("url is longer than %d bytes", MaxURLBytes))
+	}
 	_, err := NormaliseURL(profile, c.URL)
 	var invalid *URLError
 	if errors.As(err, &invalid) {
@@ -101,6 +115,13 @@ func trimmed(v any) string {
 // names, each once whatever its case, and values of visible ASCII.
 func checkHeaders(headers map[string]string) *health.Failure {
 	seen := make(map[string]bool, len(headers))
+	total := 0
+	for name, value := range headers {
+		total += len(name) + len(value)
+	}
+	if total > MaxHeaderBytes {
+		return endpointInvalid(fmt.Sprintf("headers are longer than %d bytes together", MaxHeaderBytes))
+	}
 	for name, value := range headers {
 		folded := strings.ToLower(name)
 		switch {
@@ -123,6 +144,15 @@ func notSendable(r rune) bool {
 func checkTimeout(c Config) *health.Failure {
 	if c.TimeoutMillis < 0 || time.Duration(c.TimeoutMillis)*time.Millisecond > MaxTimeout {
 		return endpointInvalid("timeout must be 1 to 600000 ms, or unset")
+	}
+	return nil
+}
+
+// checkMetadata bounds what is carried along: it is read at every look.
+func checkMetadata(m Metadata) *health.Failure {
+	raw, err := json.Marshal(m)
+	if err != nil || len(raw) > MaxMetadataBytes {
+		return endpointInvalid(fmt.Sprintf("expected tools and metadata are longer than %d bytes together", MaxMetadataBytes))
 	}
 	return nil
 }
