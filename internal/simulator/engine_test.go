@@ -99,15 +99,15 @@ func TestEventsAreLostWhileAStreamIsBlind(t *testing.T) {
 	})
 	lines := subscribe(t, engine.BaseURL()+"/global/event")
 	testkit.Eventually(t, patience, func() bool { return engine.Streams() == 1 }, "the stream is open")
-	engine.Dispose("/work/a")
+	engine.Dispose("/srv/a")
 	require.Contains(t, next(t, lines), "server.heartbeat")
 }
 
 func TestADisposeDoesNotEndABlindStream(t *testing.T) {
 	t.Parallel()
 	engine := newEngine(t, simulator.EngineOptions{BlindWindow: time.Hour, Heartbeat: 20 * time.Millisecond})
-	lines := subscribe(t, engine.BaseURL()+"/event?directory=/work/a")
-	engine.Dispose("/work/a")
+	lines := subscribe(t, engine.BaseURL()+"/event?directory=/srv/a")
+	engine.Dispose("/srv/a")
 	require.Contains(t, next(t, lines), "server.heartbeat")
 	require.Equal(t, 1, engine.Streams())
 }
@@ -120,12 +120,12 @@ func TestBlockedEventsAreWithheldAndHeartbeatsAreNot(t *testing.T) {
 	lines := subscribe(t, engine.BaseURL()+"/global/event")
 	testkit.Eventually(t, patience, func() bool { return engine.Streams() == 1 }, "the stream is open")
 	engine.BlockEvents(true)
-	engine.Dispose("/work/a")
+	engine.Dispose("/srv/a")
 	require.Contains(t, next(t, lines), "server.heartbeat")
 	engine.BlockEvents(false)
-	engine.Dispose("/work/b")
-	for line := next(t, lines); !strings.Contains(line, "/work/b"); line = next(t, lines) {
-		require.NotContains(t, line, "/work/a")
+	engine.Dispose("/srv/b")
+	for line := next(t, lines); !strings.Contains(line, "/srv/b"); line = next(t, lines) {
+		require.NotContains(t, line, "/srv/a")
 	}
 }
 
@@ -160,7 +160,7 @@ func TestFaultsHitTheNextRequestsOfTheirRouteOnly(t *testing.T) {
 	t.Parallel()
 	engine := newEngine(t, simulator.EngineOptions{})
 	engine.Inject(simulator.RouteStatus, 2, simulator.AnswerStatus(http.StatusBadGateway))
-	require.JSONEq(t, `{}`, get(t, engine, "/session/status", "/work/a"))
+	require.JSONEq(t, `{}`, get(t, engine, "/session/status", "/srv/a"))
 	for _, want := range []int{http.StatusBadGateway, http.StatusBadGateway, http.StatusOK} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, engine.BaseURL()+"/mcp", nil)
 		require.NoError(t, err)
@@ -174,16 +174,16 @@ func TestFaultsHitTheNextRequestsOfTheirRouteOnly(t *testing.T) {
 func TestCallsAndRegistrationsAreRecordedPerDirectory(t *testing.T) {
 	t.Parallel()
 	engine, endpoint := newEngine(t, simulator.EngineOptions{}), newEndpoint(t, simulator.EndpointOptions{})
-	register(t, engine, "/work/a", remote(endpoint, `,"headers":{"Authorization":"Bearer x"}`))
-	get(t, engine, "/mcp", "/work/a/")
-	get(t, engine, "/mcp", "/work/b")
-	require.Equal(t, 1, engine.Calls(simulator.RouteStatus, "/work/a"))
+	register(t, engine, "/srv/a", remote(endpoint, `,"headers":{"Authorization":"Bearer x"}`))
+	get(t, engine, "/mcp", "/srv/a/")
+	get(t, engine, "/mcp", "/srv/b")
+	require.Equal(t, 1, engine.Calls(simulator.RouteStatus, "/srv/a"))
 	require.Equal(t, 2, engine.Calls(simulator.RouteStatus, ""))
-	require.Equal(t, 2, engine.AllCalls("/work/a"))
+	require.Equal(t, 2, engine.AllCalls("/srv/a"))
 	require.Equal(t, 3, engine.AllCalls(""))
-	require.Empty(t, engine.Registrations("/work/b"))
+	require.Empty(t, engine.Registrations("/srv/b"))
 	require.Len(t, engine.Registrations(""), 1)
-	registration := engine.Registrations("/work/a")[0]
+	registration := engine.Registrations("/srv/a")[0]
 	require.Equal(t, "cloud", registration.Name)
 	require.Equal(t, map[string]any{"Authorization": "Bearer x"}, registration.Config["headers"])
 	require.Equal(t, "Bearer x", endpoint.LastHeader().Get("Authorization"))
@@ -192,13 +192,13 @@ func TestCallsAndRegistrationsAreRecordedPerDirectory(t *testing.T) {
 func TestADisposeAbortsABusySession(t *testing.T) {
 	t.Parallel()
 	engine := newEngine(t, simulator.EngineOptions{BlindWindow: -1, BootNoise: -1})
-	engine.SetBusy("/work/a", true)
-	require.Contains(t, get(t, engine, "/session/status", "/work/a"), `{"type":"busy"}`)
-	require.JSONEq(t, `{}`, get(t, engine, "/session/status", "/work/b"))
+	engine.SetBusy("/srv/a", true)
+	require.Contains(t, get(t, engine, "/session/status", "/srv/a"), `{"type":"busy"}`)
+	require.JSONEq(t, `{}`, get(t, engine, "/session/status", "/srv/b"))
 	lines := subscribe(t, engine.BaseURL()+"/global/event")
 	testkit.Eventually(t, patience, func() bool { return engine.Streams() == 1 }, "the stream is open")
-	engine.Dispose("/work/a")
+	engine.Dispose("/srv/a")
 	require.Contains(t, next(t, lines), "MessageAbortedError")
 	require.Contains(t, next(t, lines), "server.instance.disposed")
-	require.JSONEq(t, `{}`, get(t, engine, "/session/status", "/work/a"))
+	require.JSONEq(t, `{}`, get(t, engine, "/session/status", "/srv/a"))
 }

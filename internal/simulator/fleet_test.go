@@ -27,7 +27,7 @@ func TestAThousandClientsAreCheap(t *testing.T) {
 	for _, engine := range engines {
 		for i := range 100 {
 			group.Go(func() error {
-				_, err := try(t.Context(), "POST", fmt.Sprintf("%s/mcp?directory=/work/%d", engine.BaseURL(), i),
+				_, err := try(t.Context(), "POST", fmt.Sprintf("%s/mcp?directory=/srv/%d", engine.BaseURL(), i),
 					`{"name":"cloud","config":`+remote(endpoint, "")+`}`)
 				return err
 			})
@@ -42,6 +42,6 @@ func TestAThousandClientsAreCheap(t *testing.T) {
 	require.Less(t, memory.HeapAlloc, uint64(128<<20))
 	for _, engine := range engines {
 		engine.DisposeAll()
-		require.JSONEq(t, `{}`, get(t, engine, "/mcp", "/work/7"))
+		require.JSONEq(t, `{}`, get(t, engine, "/mcp", "/srv/7"))
 	}
 }

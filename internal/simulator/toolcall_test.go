@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	directory = "/work/a"
+	directory = "/srv/a"
 	tool      = "search_capabilities"
 	isUp      = `{"cloud":{"status":"connected"}}`
 )
