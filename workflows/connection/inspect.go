@@ -116,7 +116,7 @@ func (c *connection) look(ctx workflow.Context) {
 	before := c.Degraded
 	c.decide(ctx, look)
 	// Who asks wants an answer: a first miss is looked at again at once.
-	c.Intents.Look = before == nil && c.Degraded != nil
+	c.Intents.Look = c.Intents.Look || (before == nil && c.Degraded != nil)
 }
 
 // decide acts on what a look found.

@@ -58,6 +58,33 @@ func TestAProbeRepairsWhatItFinds(t *testing.T) {
 	w.run(2 * time.Minute)
 }
 
+func TestAProbeThatMissesOnceLooksAgainBeforeItAnswers(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	f := health.EndpointUnreachable("connection refused", nil)
+	w.at(30*time.Second, func() {
+		w.set(func() {
+			w.onInspect = func(in engine.InspectRequest) (engine.InspectResult, error) {
+				switch {
+				case !in.Once:
+					return inSync(in)
+				case in.Degraded:
+					return engine.InspectResult{Decision: engine.DecisionEndpointFailed, Status: "connected", Failure: &f}, nil
+				default:
+					return engine.InspectResult{Decision: engine.DecisionEndpointMissed, Status: "connected", Failure: &f}, nil
+				}
+			}
+		})
+	})
+	w.update(time.Minute, connection.UpdateProbe, "p", func(answer any) {
+		got := answer.(connection.Health)
+		require.False(t, got.Usable)
+		require.Equal(t, delivery.Failed, got.Delivery.State)
+		require.Equal(t, health.CodeEndpointUnreachable, got.FirstFailure.Code)
+	})
+	w.run(90 * time.Second)
+}
+
 func TestCase50ReconcilingAHealthyConnectionPushesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
