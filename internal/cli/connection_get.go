@@ -25,7 +25,7 @@ func newGet(a *App) *cobra.Command {
 		}
 		v, silent, err := readView(ctx, remote.Connections, key)
 		if err != nil {
-			return err
+			return s.explainGone(ctx, key, err)
 		}
 		a.saySilent(silent)
 		return a.finish(v, nil)

@@ -35,8 +35,9 @@ func newList(a *App) *cobra.Command {
 		Use:     "list",
 		Aliases: []string{"ls"},
 		Short:   "List connections, by state, failure, workspace or engine",
-		Long:    "Lists the connections whose workflow runs, as they were published last. No worker is needed.",
-		Args:    noArguments,
+		Long: "Lists the connections whose workflow runs, as they were published last. No worker is needed.\n" +
+			"What is wanted and has no workflow is listed as \"not running\", unless --state or --failure-code is given.",
+		Args: noArguments,
 	}
 	cmd.RunE = a.with(func(ctx context.Context, s *session, _ []string) error {
 		filter.State = delivery.State(state)
@@ -57,7 +58,7 @@ func newList(a *App) *cobra.Command {
 		for _, row := range rows {
 			items = append(items, newListItem(row, time.Now()))
 		}
-		if err := s.fillIn(ctx, items); err != nil {
+		if items, err = s.complete(ctx, remote, filter, items); err != nil {
 			return err
 		}
 		return a.printList(items, filter != connection.Filter{})
@@ -69,35 +70,6 @@ func newList(a *App) *cobra.Command {
 	flags.StringVar(&state, "state", "", "only in this state: not_desired, pending, registering, ready, failed or stale")
 	flags.StringVar(&filter.FailureCode, "failure-code", "", "only with this failure, such as mcp_endpoint_unreachable")
 	return cmd
-}
-
-// fillIn completes what has published nothing yet with what the store knows.
-func (s *session) fillIn(ctx context.Context, items []listItem) error {
-	silent := map[string]*listItem{}
-	for i := range items {
-		if items[i].Snapshot == nil {
-			silent[items[i].WorkflowID] = &items[i]
-		}
-	}
-	if len(silent) == 0 {
-		return nil
-	}
-	st, err := s.store(ctx)
-	if err != nil {
-		return err
-	}
-	wanted, err := wantedKeys(ctx, st)
-	if err != nil {
-		return err
-	}
-	for engineID, keys := range wanted {
-		for _, key := range keys {
-			if item := silent[connection.ID(key)]; item != nil {
-				item.Directory, item.Engine = key.Directory, engineID
-			}
-		}
-	}
-	return nil
 }
 
 func (a *App) printList(items []listItem, filtered bool) error {

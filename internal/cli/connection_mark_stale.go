@@ -29,7 +29,7 @@ func newMarkStale(a *App) *cobra.Command {
 		signalled, cancel := context.WithTimeout(ctx, signalLimit)
 		defer cancel()
 		if err := remote.Connections.MarkStale(signalled, key, reason); err != nil {
-			return err
+			return s.explainGone(ctx, key, err)
 		}
 		a.say("%s is marked stale; see: holdfast connection watch %s", short(key), short(key))
 		if !a.JSON() {

@@ -44,7 +44,7 @@ func newRefresh(a *App) *cobra.Command {
 		defer cancel()
 		result, err := remote.Connections.Refresh(limited, key, request.id(), request.request())
 		if err != nil {
-			return err
+			return s.explainGone(ctx, key, err)
 		}
 		return a.printRefresh(finalView(ctx, remote.Connections, key, &result.Health), key, result)
 	})

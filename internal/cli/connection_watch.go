@@ -68,7 +68,7 @@ func newWatch(a *App) *cobra.Command {
 			defer time.AfterFunc(timeout, cancel).Stop()
 		}
 		w := &watcher{app: a, connections: remote.Connections, key: key}
-		return w.run(ctx, min(watchEvery, 2*a.options.PollEvery))
+		return s.explainGone(ctx, key, w.run(ctx, min(watchEvery, 2*a.options.PollEvery)))
 	})
 	target.bind(cmd)
 	cmd.Flags().DurationVar(&timeout, "timeout", 0, "end after this time (default: never)")

@@ -2,6 +2,9 @@ package cli
 
 import (
 	"context"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -82,6 +85,18 @@ func (s *session) examineWorkers(ctx context.Context, remote *Remote, found *fin
 	found.ok("workers", "%d take work from the task queue %s", n, queue)
 }
 
+const namedAtMost = 5
+
+// firstOf names some, in order.
+func firstOf(names []string) string {
+	slices.Sort(names)
+	text := strings.Join(names[:min(namedAtMost, len(names))], ", ")
+	if more := len(names) - namedAtMost; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
 // examineWorkflows compares what is wanted with what runs.
 func (s *session) examineWorkflows(ctx context.Context, found *findings) {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
@@ -97,17 +112,19 @@ func (s *session) examineWorkflows(ctx context.Context, found *findings) {
 		return
 	}
 	running := runningIDs(rows)
-	total, missing := 0, 0
+	total := 0
+	var missing []string
 	for _, keys := range wanted {
 		for _, key := range keys {
 			total++
 			if !running[connection.ID(key)] {
-				missing++
+				missing = append(missing, short(key))
 			}
 		}
 	}
-	if missing > 0 {
-		found.fail("workflows", "run holdfast setup: it starts them", "%d of %d connections have none running", missing, total)
+	if len(missing) > 0 {
+		found.fail("workflows", "run holdfast setup: it starts them", "%d of %d connections have none running: %s",
+			len(missing), total, firstOf(missing))
 	} else if total > 0 {
 		found.ok("workflows", "each of %d connections has one running", total)
 	}

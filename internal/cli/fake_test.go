@@ -20,6 +20,7 @@ type fakeConnections struct {
 	keys    []delivery.Key
 	filter  connection.Filter
 	reason  string
+	stale   error
 
 	update   func(verb string) (connection.Health, error)
 	health   func() (connection.Health, error)
@@ -85,7 +86,7 @@ func (f *fakeConnections) Remove(_ context.Context, key delivery.Key, id string,
 func (f *fakeConnections) MarkStale(_ context.Context, key delivery.Key, reason string) error {
 	f.note("mark-stale", key)
 	f.reason = reason
-	return nil
+	return f.stale
 }
 
 func (f *fakeConnections) Snapshot(_ context.Context, key delivery.Key, _ *string) (connection.Snapshot, error) {

@@ -48,7 +48,7 @@ func (r repair) command(a *App) *cobra.Command {
 			return r.call(remote.Connections, ctx, key, request.id(), request.request())
 		})
 		if v == nil {
-			return err
+			return s.explainGone(ctx, key, err)
 		}
 		return a.finish(*v, err)
 	})

@@ -49,6 +49,10 @@ func (s *session) setup(ctx context.Context) (steps []setupStep, err error) {
 		steps = append(steps, setupStep{Subject: subject, Changed: changed, Message: fmt.Sprintf(format, args...)})
 	}
 	made := !keysetsPresent(s.settings.Keys.Dir)
+	if made && exists(s.settings.Store.Path) {
+		return steps, fmt.Errorf("%s was written with keysets that are not in %s: restore them from a backup",
+			s.settings.Store.Path, s.settings.Keys.Dir)
+	}
 	keyset, err := s.makeKeys()
 	if err != nil {
 		return steps, err

@@ -119,6 +119,18 @@ func openPool(path string, size int, pragmas ...string) (*sql.DB, error) {
 	return db, nil
 }
 
+// openFault names the database where the error does not do so by itself.
+func openFault(path string, err error) error {
+	var (
+		keyset *WrongKeysetError
+		newer  *NewerSchemaError
+	)
+	if errors.As(err, &keyset) || errors.As(err, &newer) {
+		return err
+	}
+	return fmt.Errorf("open store %s: %w", path, explain(err))
+}
+
 // explain adds what to do where SQLite's own words do not.
 func explain(err error) error {
 	if code(err)&0xff == sqlitelib.SQLITE_NOTADB {

@@ -34,7 +34,7 @@ func Open(ctx context.Context, options Options) (*Store, error) {
 	}
 	path, err := prepare(ctx, options)
 	if err != nil {
-		return nil, fmt.Errorf("open store %s: %w", options.Path, explain(err))
+		return nil, openFault(options.Path, err)
 	}
 	store := &Store{path: path, seal: sealer{aead: options.Keys.AEAD()}}
 	if err := store.connect(ctx); err != nil {
