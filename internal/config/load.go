@@ -39,7 +39,10 @@ type Options struct {
 }
 
 // AddFlags gives flags a flag for each of the settings with the given paths, for all when none is given, and --config.
-func AddFlags(flags *pflag.FlagSet, paths ...string) error {
+func AddFlags(flags *pflag.FlagSet, paths ...string) error { return AddFlagsOf(flags, nil, paths...) }
+
+// AddFlagsOf is [AddFlags] for a command with defaults of its own, by path: its help shows them.
+func AddFlagsOf(flags *pflag.FlagSet, defaults map[string]string, paths ...string) error {
 	wanted := map[string]bool{}
 	for _, path := range paths {
 		wanted[path] = true
@@ -49,8 +52,12 @@ func AddFlags(flags *pflag.FlagSet, paths ...string) error {
 			continue
 		}
 		usage := setting.Doc
-		if setting.Shown != "" {
-			usage += " (default " + setting.Shown + ")"
+		shown := setting.Shown
+		if own, has := defaults[setting.Path]; has {
+			shown = own
+		}
+		if shown != "" {
+			usage += " (default " + shown + ")"
 		}
 		flags.String(setting.Flag, "", usage)
 		delete(wanted, setting.Path)

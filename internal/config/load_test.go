@@ -241,6 +241,9 @@ func TestFlagsForASelectionOfSettings(t *testing.T) {
 	require.NotNil(t, flags.Lookup("log-level"))
 	require.NotNil(t, flags.Lookup("config"))
 	require.Nil(t, flags.Lookup("store-path"))
+	own := pflag.NewFlagSet("own", pflag.ContinueOnError)
+	require.NoError(t, config.AddFlagsOf(own, map[string]string{"log.level": "warn"}, "log.level"))
+	require.Contains(t, own.Lookup("log-level").Usage, "(default warn)")
 	require.ErrorContains(t, config.AddFlags(pflag.NewFlagSet("y", pflag.ContinueOnError), "colour"), `"colour"`)
 }
 

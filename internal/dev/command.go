@@ -45,7 +45,7 @@ func NewCommand() cli.Extra {
 		flags.StringVar(&o.Listen, "listen", DefaultListen, "address of the codec endpoint; port 0 takes a free one")
 		flags.BoolVar(&o.NoDemo, "no-demo", false, "leave the demo workspace out")
 		// The settings are our own: a path that is none is a mistake in this file.
-		if err := config.AddFlags(flags, "inspect.poll_interval", "inspect.probe_interval", "worker.health_listen"); err != nil {
+		if err := config.AddFlagsOf(flags, Defaults(), "inspect.poll_interval", "inspect.probe_interval", "worker.health_listen"); err != nil {
 			panic(fmt.Sprintf("add settings flags: %v", err))
 		}
 		return cmd
