@@ -49,6 +49,7 @@ func newRemove(a *App) *cobra.Command {
 			return a.printJSON(done)
 		}
 		a.say("%s is removed", short(key))
+		a.say("history: holdfast connection history %s --directory %s", short(key), key.Directory)
 		return nil
 	})
 	target.bind(cmd)

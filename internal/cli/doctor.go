@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/holdfast-mcp/holdfast/internal/config/manifest"
 )
 
 const doctorLimit = 2 * time.Minute
@@ -68,6 +70,13 @@ func newDoctor(a *App) *cobra.Command {
 		Args: noArguments,
 	}
 	cmd.RunE = a.with(func(ctx context.Context, s *session, _ []string) error {
+		for i, raw := range engines {
+			normal, err := manifest.EngineURL(raw)
+			if err != nil {
+				return usagef("--engine number %d %w", i+1, err)
+			}
+			engines[i] = normal
+		}
 		ctx, cancel := context.WithTimeout(ctx, doctorLimit)
 		defer cancel()
 		found := &findings{}

@@ -14,7 +14,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/store"
 )
 
-// examineEngines asks the engines in the store and the ones that were named.
+// examineEngines asks the engines in the store and the ones whose normal URLs are given.
 func (s *session) examineEngines(ctx context.Context, named []string, found *findings) {
 	var engines []store.Engine
 	if s.opened != nil {
@@ -29,12 +29,7 @@ func (s *session) examineEngines(ctx context.Context, named []string, found *fin
 	for _, e := range engines {
 		known[e.BaseURL] = true
 	}
-	for i, raw := range named {
-		normal, err := manifest.EngineURL(raw)
-		if err != nil {
-			found.fail("engines", "", "--engine number %d %v", i+1, err)
-			continue
-		}
+	for _, normal := range named {
 		if !known[normal] {
 			known[normal] = true
 			engines = append(engines, store.Engine{ID: manifest.EngineID(normal), BaseURL: normal})

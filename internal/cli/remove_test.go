@@ -47,6 +47,7 @@ func TestRemoveOfWhatDoesNotRunIsFine(t *testing.T) {
 	l := prepared(t)
 	l.want("/srv/acme")
 	require.Zero(t, l.run("connection", "remove", "acme/search"), l.stderr)
+	require.Contains(t, l.stderr.String(), "history: holdfast connection history acme/search --directory /srv/acme\n")
 	require.Equal(t, cli.ExitNotFound, l.run("connection", "remove", "acme/search", "--directory", "/srv/acme"))
 }
 

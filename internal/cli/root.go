@@ -3,6 +3,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"regexp"
 
 	"github.com/spf13/cobra"
 
@@ -48,12 +49,18 @@ func newRoot(a *App) *cobra.Command {
 // help is the run of a command that only has others below it.
 func help(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 
-// noArguments does not quote what it refuses: a header's value given without quotes ends up here.
+// looksLikeCommand holds for what is quoted without a risk.
+var looksLikeCommand = regexp.MustCompile(`^[a-z-]{1,30}$`)
+
+// noArguments does not quote what it refuses, except for a mistyped command: a header's value given without quotes ends up here.
 func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
 	if cmd.HasAvailableSubCommands() {
+		if looksLikeCommand.MatchString(args[0]) {
+			return usagef("%s has no such command: %s", cmd.CommandPath(), args[0])
+		}
 		return usagef("%s has no such command", cmd.CommandPath())
 	}
 	return usagef("%s takes no arguments beside its flags, %d given: quote values that hold blanks", cmd.CommandPath(), len(args))

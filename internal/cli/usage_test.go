@@ -17,8 +17,10 @@ func TestWrongUsageIsCodeTwoAndSaysWhereHelpIs(t *testing.T) {
 		args []string
 		says string
 	}{
-		{"unknown command", []string{"frobnicate"}, "no such command"},
+		{"unknown command", []string{"frobnicate"}, "no such command: frobnicate"},
 		{"unknown command of a group", []string{"connection", "frobnicate"}, "no such command"},
+		{"unknown command that may be a secret", []string{"s3cret"}, "no such command\n"},
+		{"engine that is none", []string{"doctor", "--engine", "ftp://h"}, "--engine number 1"},
 		{"unknown flag", []string{"connection", "list", "--frob"}, "unknown flag"},
 		{"unknown format", []string{"version", "-o", "xml"}, "give table or json"},
 		{"argument that is not taken", []string{"doctor", "now"}, "takes no arguments"},
