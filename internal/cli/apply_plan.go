@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"strings"
@@ -29,7 +30,7 @@ type plannedEngine struct {
 }
 
 // planOfFlags is the plan of one connection.
-func (a *App) planOfFlags(given applyFlags, usernameGiven bool) (plan, error) {
+func (a *App) planOfFlags(ctx context.Context, given applyFlags, usernameGiven bool) (plan, error) {
 	if err := given.complete(); err != nil {
 		return plan{}, err
 	}
@@ -37,11 +38,11 @@ func (a *App) planOfFlags(given applyFlags, usernameGiven bool) (plan, error) {
 	if err != nil {
 		return plan{}, err
 	}
-	target, err := a.engineOfFlags(given, usernameGiven)
+	target, err := a.engineOfFlags(ctx, given, usernameGiven)
 	if err != nil {
 		return plan{}, err
 	}
-	headers, err := a.headersOfFlags(given)
+	headers, err := a.headersOfFlags(ctx, given)
 	if err != nil {
 		return plan{}, err
 	}
@@ -55,7 +56,7 @@ func (a *App) planOfFlags(given applyFlags, usernameGiven bool) (plan, error) {
 		Enabled: &enabled, ExpectedTools: given.expectTools,
 	})
 	if err != nil {
-		return plan{}, err
+		return plan{}, &CodeError{Code: ExitUsage, Cause: err}
 	}
 	want.Key = store.Key{
 		Workspace: given.workspace, Name: given.name, Directory: manifest.CleanDirectory(base, given.directory),
@@ -94,8 +95,13 @@ func (f applyFlags) complete() error {
 }
 
 // planOfFiles is the plan of whole files. Everything that is wrong is told at once, with file and line.
-func (a *App) planOfFiles(files []string) (plan, error) {
-	read, err := manifest.Load(a.environment().LookupEnv, files...)
+func (a *App) planOfFiles(ctx context.Context, files []string) (plan, error) {
+	read, err := patiently(ctx, func() (manifest.Manifest, error) {
+		return manifest.Load(a.environment().LookupEnv, files...)
+	})
+	if err != nil && ctx.Err() != nil {
+		return plan{}, err
+	}
 	if err != nil {
 		return plan{}, &CodeError{Code: ExitUsage, Cause: err}
 	}
@@ -120,7 +126,7 @@ func (a *App) planOfFiles(files []string) (plan, error) {
 		}
 	}
 	if err := errors.Join(faults...); err != nil {
-		return plan{}, &CodeError{Code: ExitError, Cause: err}
+		return plan{}, &CodeError{Code: ExitUsage, Cause: err}
 	}
 	if len(whole.connections) == 0 {
 		return plan{}, usagef("no connections in %s", strings.Join(files, ", "))

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,7 +16,7 @@ import (
 const maxSecretBytes = 64 << 10
 
 // engineOfFlags reads --engine and the credentials.
-func (a *App) engineOfFlags(f applyFlags, usernameGiven bool) (plannedEngine, error) {
+func (a *App) engineOfFlags(ctx context.Context, f applyFlags, usernameGiven bool) (plannedEngine, error) {
 	var e plannedEngine
 	if strings.Contains(f.engine, "://") {
 		normal, err := manifest.EngineURL(f.engine)
@@ -32,20 +33,20 @@ func (a *App) engineOfFlags(f applyFlags, usernameGiven bool) (plannedEngine, er
 		}
 		e.username = &f.engineUsername
 	}
-	password, err := a.passwordOfFlags(f)
+	password, err := a.passwordOfFlags(ctx, f)
 	e.password = password
 	return e, err
 }
 
-func (a *App) passwordOfFlags(f applyFlags) (*string, error) {
+func (a *App) passwordOfFlags(ctx context.Context, f applyFlags) (*string, error) {
 	switch {
 	case f.enginePasswordEnv != "" && f.enginePasswordFile != "":
 		return nil, usagef("give --engine-password-env or --engine-password-file, not both")
 	case f.enginePasswordEnv != "":
-		value, err := a.variable("--engine-password-env", f.enginePasswordEnv)
+		value, err := a.variable(ctx, "--engine-password-env", f.enginePasswordEnv)
 		return &value, err
 	case f.enginePasswordFile != "":
-		value, err := a.secretFile("--engine-password-file", f.enginePasswordFile)
+		value, err := a.secretFile(ctx, "--engine-password-file", f.enginePasswordFile)
 		return &value, err
 	default:
 		return nil, nil
@@ -53,7 +54,7 @@ func (a *App) passwordOfFlags(f applyFlags) (*string, error) {
 }
 
 // headersOfFlags joins the three ways to give a header.
-func (a *App) headersOfFlags(f applyFlags) (map[string]string, error) {
+func (a *App) headersOfFlags(ctx context.Context, f applyFlags) (map[string]string, error) {
 	headers := headerSet{values: map[string]string{}, taken: map[string]bool{}}
 	for i, text := range f.headers {
 		name, value, found := strings.Cut(text, ":")
@@ -67,7 +68,7 @@ func (a *App) headersOfFlags(f applyFlags) (map[string]string, error) {
 	for _, source := range []struct {
 		flag   string
 		values []string
-		read   func(flag, where string) (string, error)
+		read   func(ctx context.Context, flag, where string) (string, error)
 	}{
 		{"--header-env", f.headerEnv, a.variable},
 		{"--header-file", f.headerFiles, a.secretFile},
@@ -77,7 +78,7 @@ func (a *App) headersOfFlags(f applyFlags) (map[string]string, error) {
 			if !found || where == "" {
 				return nil, usagef("%s number %d is not of the form NAME=SOURCE", source.flag, i+1)
 			}
-			value, err := source.read(source.flag, where)
+			value, err := source.read(ctx, source.flag, where)
 			if err != nil {
 				return nil, err
 			}
@@ -112,7 +113,7 @@ func (h headerSet) add(flag, name, value string) error {
 }
 
 // variable is the value of an environment variable.
-func (a *App) variable(flag, name string) (string, error) {
+func (a *App) variable(_ context.Context, flag, name string) (string, error) {
 	value, found := a.environment().LookupEnv(name)
 	if !found || value == "" {
 		// Not quoted: a value given in place of the variable's name ends up here.
@@ -122,7 +123,7 @@ func (a *App) variable(flag, name string) (string, error) {
 }
 
 // secretFile is the content of a file, without the line's end.
-func (a *App) secretFile(flag, path string) (string, error) {
+func (a *App) secretFile(ctx context.Context, flag, path string) (string, error) {
 	base, err := a.workDir()
 	if err != nil {
 		return "", err
@@ -130,7 +131,10 @@ func (a *App) secretFile(flag, path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(base, path)
 	}
-	value, err := readSecret(path)
+	value, err := patiently(ctx, func() (string, error) { return readSecret(path) })
+	if err != nil && ctx.Err() != nil {
+		return "", fmt.Errorf("%s: %w", flag, err)
+	}
 	if err != nil {
 		return "", usagef("%s: %w", flag, err)
 	}

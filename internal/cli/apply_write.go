@@ -42,14 +42,17 @@ type applied struct {
 	verdict error
 }
 
-// apply writes what is wanted, and then tells the workflows. Temporal is reached first, so that what cannot be told is not
-// written either.
+// apply writes what is wanted, and then tells the workflows. Temporal is reached before anything is written, so that what
+// cannot be told is not written either.
 func (s *session) apply(ctx context.Context, wanted plan, wait waitFlags, request *requestFlags) error {
-	remote, err := s.connect(ctx)
+	st, err := s.store(ctx)
 	if err != nil {
 		return err
 	}
-	st, err := s.store(ctx)
+	if _, err := enginesOf(ctx, st, wanted); err != nil {
+		return err
+	}
+	remote, err := s.connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -84,24 +87,33 @@ func (a *App) warnOfMissing(done []*applied) {
 	}
 }
 
-// write puts engines, then connections.
-func (s *session) write(ctx context.Context, st *store.Store, wanted plan) ([]*applied, error) {
+// enginesOf gives the plan's engines in their order, complete with what the store has of them.
+func enginesOf(ctx context.Context, st *store.Store, wanted plan) ([]store.Engine, error) {
 	known, err := st.Engines(ctx)
 	var corrupt *store.CorruptRowError
 	if err != nil && !errors.As(err, &corrupt) {
 		return nil, err
 	}
-	ids := map[string]string{}
 	engines := make([]store.Engine, 0, len(wanted.engines))
 	for _, e := range wanted.engines {
 		row, err := e.merge(known)
 		if err != nil {
 			return nil, err
 		}
-		ids[e.id] = row.ID
 		engines = append(engines, row)
 	}
-	for _, e := range engines {
+	return engines, nil
+}
+
+// write puts engines, then connections. The engines are read again: another process may have changed them meanwhile.
+func (s *session) write(ctx context.Context, st *store.Store, wanted plan) ([]*applied, error) {
+	engines, err := enginesOf(ctx, st, wanted)
+	if err != nil {
+		return nil, err
+	}
+	ids := map[string]string{}
+	for i, e := range engines {
+		ids[wanted.engines[i].id] = e.ID
 		if _, err := st.PutEngine(ctx, e); err != nil {
 			return nil, err
 		}
@@ -131,7 +143,8 @@ func (e plannedEngine) merge(known []store.Engine) (store.Engine, error) {
 		}
 	}
 	if row.BaseURL == "" {
-		return row, usagef("--engine %q is neither a URL nor the id of a known engine", e.id)
+		// Not quoted: an address that lacks its scheme may hold a password.
+		return row, usagef("--engine is neither a URL nor the id of a known engine")
 	}
 	if e.username != nil {
 		row.Username = *e.username

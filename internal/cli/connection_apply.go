@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -94,14 +95,14 @@ func (a *App) plan(cmd *cobra.Command, given applyFlags, wait waitFlags, request
 		}
 	}
 	if len(given.files) == 0 {
-		return a.planOfFlags(given, cmd.Flags().Changed("engine-username"))
+		return a.planOfFlags(cmd.Context(), given, cmd.Flags().Changed("engine-username"))
 	}
 	for _, name := range ofOne {
 		if cmd.Flags().Changed(name) {
 			return plan{}, usagef("give -f, or --%s and the other flags of one connection, not both", name)
 		}
 	}
-	return a.planOfFiles(given.files)
+	return a.planOfFiles(cmd.Context(), given.files)
 }
 
 // parseTimeout takes milliseconds or a duration; 0 is the default.
@@ -110,8 +111,8 @@ func parseTimeout(text string) (millis int, err error) {
 		return 0, nil
 	}
 	d, err := time.ParseDuration(text)
-	if err != nil {
-		d, err = time.ParseDuration(text + "ms")
+	if whole, notWhole := strconv.ParseUint(text, 10, 20); notWhole == nil {
+		d, err = time.Duration(whole)*time.Millisecond, nil
 	}
 	if err != nil || d < time.Millisecond || d > 10*time.Minute {
 		return 0, usagef("--timeout must be 1 to 600000 milliseconds, or a duration such as 10s")
