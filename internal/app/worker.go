@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"os"
 	"time"
 
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
@@ -74,7 +75,16 @@ func telemetryOptions(o WorkerOptions) telemetry.Options {
 	}
 }
 
-func openKeys(o WorkerOptions) (*keys.Keys, error) { return keys.Open(o.Config.Keys.Dir) }
+// openKeys makes keysets only for a store that does not exist yet: new ones beside an old database would open nothing and
+// stand in the way of a backup.
+func openKeys(o WorkerOptions) (*keys.Keys, error) {
+	cfg := o.Config
+	if _, err := os.Stat(cfg.Store.Path); err == nil && !keys.Present(cfg.Keys.Dir) {
+		return nil, fmt.Errorf("%s was written with keysets that are not in %s: restore them from a backup",
+			cfg.Store.Path, cfg.Keys.Dir)
+	}
+	return keys.Open(cfg.Keys.Dir)
+}
 
 func openStore(lc fx.Lifecycle, o WorkerOptions, k *keys.Keys) (*store.Store, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-mcp/holdfast/internal/config/manifest"
+	"github.com/holdfast-mcp/holdfast/internal/keys"
 )
 
 const doctorLimit = 2 * time.Minute
@@ -112,7 +113,7 @@ func (s *session) examineLocal(ctx context.Context, found *findings) {
 	switch {
 	case err == nil:
 		found.ok("keysets", "both can be used, in %s", keyset.Dir())
-	case !keysetsPresent(s.settings.Keys.Dir):
+	case !keys.Present(s.settings.Keys.Dir):
 		found.fail("keysets", "run holdfast setup, or name the right folder: --data-dir", "none in %s", s.settings.Keys.Dir)
 	default:
 		found.fail("keysets", "", "%v", err)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -57,7 +56,7 @@ func (s *session) keys() (*keys.Keys, error) {
 		return s.keyset, nil
 	}
 	dir := s.settings.Keys.Dir
-	if !keysetsPresent(dir) {
+	if !keys.Present(dir) {
 		return nil, fmt.Errorf("no keysets in %s; run holdfast setup once, or name the right folder: --data-dir", dir)
 	}
 	return s.makeKeys()
@@ -70,16 +69,6 @@ func (s *session) makeKeys() (*keys.Keys, error) {
 	}
 	s.keyset = keyset
 	return keyset, nil
-}
-
-// keysetsPresent also holds for a folder that has lost one of its keysets: opening it says so.
-func keysetsPresent(dir string) bool {
-	for _, name := range []string{"aead.json", "mac.json"} {
-		if exists(filepath.Join(dir, name)) {
-			return true
-		}
-	}
-	return false
 }
 
 func exists(path string) bool {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/holdfast-mcp/holdfast/internal/keys"
 	"github.com/holdfast-mcp/holdfast/internal/store"
 	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
 	"github.com/holdfast-mcp/holdfast/workflows/connection"
@@ -48,7 +49,7 @@ func (s *session) setup(ctx context.Context) (steps []setupStep, err error) {
 	note := func(subject string, changed bool, format string, args ...any) {
 		steps = append(steps, setupStep{Subject: subject, Changed: changed, Message: fmt.Sprintf(format, args...)})
 	}
-	made := !keysetsPresent(s.settings.Keys.Dir)
+	made := !keys.Present(s.settings.Keys.Dir)
 	if made && exists(s.settings.Store.Path) {
 		return steps, fmt.Errorf("%s was written with keysets that are not in %s: restore them from a backup",
 			s.settings.Store.Path, s.settings.Keys.Dir)

@@ -164,3 +164,12 @@ func copyFile(t *testing.T, from, to string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(to, []byte(content(t, from)), 0o600))
 }
+
+func TestPresentSeesWholeAndDamagedKeysets(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.False(t, keys.Present(dir))
+	require.False(t, keys.Present(filepath.Join(dir, "none")))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "mac.json"), nil, 0o600))
+	require.True(t, keys.Present(dir))
+}
