@@ -115,8 +115,10 @@ func (c *connection) look(ctx workflow.Context) {
 	c.WaitingFor = ""
 	before := c.Degraded
 	c.decide(ctx, look)
-	// Who asks wants an answer: a first miss is looked at again at once.
-	c.Intents.Look = c.Intents.Look || (before == nil && c.Degraded != nil)
+	if before == nil && c.Degraded != nil && c.asked > c.served {
+		// Somebody waits for an answer: a first miss is looked at again at once.
+		c.Intents.Look = true
+	}
 }
 
 // decide acts on what a look found.

@@ -85,6 +85,28 @@ func TestAProbeThatMissesOnceLooksAgainBeforeItAnswers(t *testing.T) {
 	w.run(90 * time.Second)
 }
 
+func TestALookThatNobodyWaitsForGivesTheEndpointTimeAfterAMiss(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	f := health.EndpointUnreachable("connection refused", nil)
+	w.at(time.Minute, func() {
+		w.set(func() {
+			w.onInspect = func(in engine.InspectRequest) (engine.InspectResult, error) {
+				if in.Once {
+					return engine.InspectResult{Decision: engine.DecisionEndpointMissed, Status: "connected", Failure: &f}, nil
+				}
+				return inSync(in)
+			}
+		})
+		w.env.SignalWorkflow(connection.SignalEngineEvent, connection.EngineEvent{Reason: "a look is asked for"})
+	})
+	w.at(2*time.Minute, func() {
+		require.Equal(t, delivery.Ready, w.snapshot().State)
+		require.NotNil(t, w.snapshot().Degraded)
+	})
+	w.run(3 * time.Minute)
+}
+
 func TestCase50ReconcilingAHealthyConnectionPushesNothing(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
