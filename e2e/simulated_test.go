@@ -63,6 +63,9 @@ func TestSimulatedDelivered(t *testing.T) {
 	got := s.apply("")
 	require.Equal(t, *got.DesiredRevision, *got.AppliedRevision)
 	require.Equal(t, []delivery.State{delivery.Pending, delivery.Registering, delivery.Ready}, s.States(s.key))
+	transitions, err := s.Connections.History(t.Context(), s.key)
+	require.NoError(t, err)
+	require.Equal(t, "apply", transitions[0].Trigger, "the history begins with who asked")
 	require.Len(t, s.engine.Registrations(s.key.Directory), 1)
 }
 

@@ -50,6 +50,8 @@ func newConnection(ctx workflow.Context, state *State) *connection {
 
 // run is the life of a connection: take up what was asked, deliver, rest until something is to be decided.
 func (c *connection) run(ctx workflow.Context) error {
+	// What was sent with the start counts from the first step: it says why the connection is wanted.
+	c.drain(ctx)
 	for ctx.Err() == nil {
 		switch next := c.next(ctx); next {
 		case stepRemove:
