@@ -31,7 +31,7 @@ func (l *look) recover(ctx context.Context) (InspectResult, error) {
 	if l.known(health.CodeEngineConfigConflict) {
 		return l.recoverConflict(ctx)
 	}
-	if !askEndpoint(l.in.Failure) && !l.in.Once {
+	if !l.askEndpoint() && !l.in.Once {
 		return l.nothing("waiting: "+l.reason(), l.poll())
 	}
 	return l.recoverEndpoint(ctx)
@@ -76,16 +76,18 @@ func (l *look) recoverConflict(ctx context.Context) (InspectResult, error) {
 	return InspectResult{Decision: DecisionEntryGone, Status: statusMissing}, nil
 }
 
-// askEndpoint reports whether the endpoint can tell that the cause of a failure is gone.
-func askEndpoint(f *health.Failure) bool {
-	if f == nil {
+// askEndpoint reports whether the endpoint can tell that the cause of a failure is gone. That a session was lost only a
+// delivery mends, unless one is proven by now.
+func (l *look) askEndpoint() bool {
+	if l.in.Failure == nil {
 		return false
 	}
-	switch f.Code {
+	switch l.in.Failure.Code {
 	case health.CodeEndpointUnreachable, health.CodeToolsMissing, health.CodeInvalidToken, health.CodeMissingToken,
-		health.CodeSessionRevoked, health.CodeMembershipRevoked, health.CodeInsufficientScope, health.CodeWrongResource,
-		health.CodeSessionLost:
+		health.CodeSessionRevoked, health.CodeMembershipRevoked, health.CodeInsufficientScope, health.CodeWrongResource:
 		return true
+	case health.CodeSessionLost:
+		return l.in.Proven
 	default:
 		return false
 	}

@@ -219,6 +219,27 @@ func TestAnEndpointThatFailsVerificationIsNeverReady(t *testing.T) {
 	w.run(2 * time.Hour)
 }
 
+func TestAnEndpointThatForgetsAtEveryLookIsDeliveredToWithBackoff(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.onInspect = func(in engine.InspectRequest) (engine.InspectResult, error) {
+		if in.Mode == engine.ModeWatch {
+			return engine.InspectResult{Decision: engine.DecisionSessionForgotten, Status: "connected"}, nil
+		}
+		return engine.InspectResult{}, apperr.NotDue("waiting: mcp_session_lost", pollInterval)
+	}
+	w.at(2*time.Hour, func() {
+		require.LessOrEqual(t, len(w.registers), 25, "the wait between two deliveries doubles up to a quarter of an hour")
+		s := w.snapshot()
+		require.Equal(t, health.CodeSessionLost, s.Failure.Code)
+		require.True(t, s.Failure.Retryable)
+		require.NotNil(t, s.NextAttemptAt)
+		w.set(func() { w.onInspect = nil })
+	})
+	w.at(3*time.Hour, func() { require.Equal(t, delivery.Ready, w.snapshot().State) })
+	w.run(4 * time.Hour)
+}
+
 func TestAForgottenSessionIsDeliveredAgain(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

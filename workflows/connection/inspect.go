@@ -162,7 +162,7 @@ func (c *connection) decide(ctx workflow.Context, look workflow.Future) {
 	case engine.DecisionEndpointHealthy:
 		c.endpointHealthy(ctx)
 	case engine.DecisionSessionForgotten:
-		c.doubt(ctx, 0, sessionLost, "")
+		c.sessionForgotten(ctx)
 	}
 }
 
@@ -195,6 +195,18 @@ func (c *connection) entryStatus(ctx workflow.Context, res engine.InspectResult)
 		return
 	}
 	c.doubt(ctx, 0, "the engine reports "+res.Status, "")
+}
+
+// sessionForgotten delivers again, since the engine does not notice. An endpoint that forgets again and again, as one
+// behind a balancer that does not keep sessions together, is delivered to with backoff: each delivery takes the engine's
+// client away from it for a moment.
+func (c *connection) sessionForgotten(ctx workflow.Context) {
+	c.Attempts++
+	again := c.Attempts > forgottenInARow
+	c.doubt(ctx, 0, sessionLost, "")
+	if again {
+		c.fail(ctx, health.SessionLost(sessionLost+", again"))
+	}
 }
 
 // entryConnected acts on a live "connected" that was not there before. It proves a delivery only by a receipt, or by a

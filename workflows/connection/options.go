@@ -17,6 +17,9 @@ const (
 	disabledAgain = 10 * time.Minute
 	maxBackoff    = 15 * time.Minute
 	loadRetry     = 5 * time.Second
+	// forgottenInARow is how often an endpoint may forget its sessions, with less than healthyReset between, before
+	// deliveries back off.
+	forgottenInARow = 3
 	// agreeWithin is how many times in a row a config may turn out to have changed before the attempt is given up.
 	agreeWithin = 3
 )
