@@ -30,10 +30,8 @@ func endpointDown(t *testing.T, engine *testkit.Service) {
 	server := testkit.EverythingServer(t)
 	key, before := r.deliver(r.want(server.MCPURL()))
 	server.Kill()
-	r.Await(key, unhurried, "degraded while ready", func(got connection.Snapshot) bool {
-		return got.State == delivery.Ready && got.Degraded != nil
-	})
 	failed := r.AwaitState(key, delivery.Failed, unhurried)
+	r.RequireDegraded(key)
 	require.Equal(t, health.CodeEndpointUnreachable, failed.Failure.Code)
 	require.Contains(t, failed.Failure.Cause(), "refused")
 	require.Equal(t, engineapi.StatusConnected, r.status(key), "the engine does not notice")

@@ -102,10 +102,8 @@ func TestSimulatedEndpointDownIsDegradedFailedAndReadyAgain(t *testing.T) {
 	s := newSimulated(t, stack.Options{}, simulator.EndpointOptions{})
 	before := s.apply("")
 	s.endpoint.Stop()
-	s.Await(s.key, soon, "degraded while ready", func(got connection.Snapshot) bool {
-		return got.State == delivery.Ready && got.Degraded != nil
-	})
 	failed := s.AwaitState(s.key, delivery.Failed, soon)
+	s.RequireDegraded(s.key)
 	require.Equal(t, health.CodeEndpointUnreachable, failed.Failure.Code)
 	require.Contains(t, failed.Failure.Cause(), "refused")
 	require.NoError(t, s.endpoint.Start())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/sdk/client"
 	"go.uber.org/fx"
 
@@ -293,4 +294,42 @@ func (l *logs) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.buf.String()
+}
+
+// Published is every snapshot that the connection's current run has told, oldest first: what lists, the memo and the
+// Temporal UI have shown, however short a moment.
+func (s *Stack) Published(key delivery.Key) []connection.Snapshot {
+	s.TB.Helper()
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(s.TB.Context()), callTimeout)
+	defer cancel()
+	dc := temporalclient.DataConverter(s.Keys.AEAD())
+	events := s.Temporal.GetWorkflowHistory(ctx, connection.ID(key), "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	var published []connection.Snapshot
+	for events.HasNext() {
+		event, err := events.Next()
+		require.NoError(s.TB, err)
+		payload := event.GetWorkflowPropertiesModifiedEventAttributes().GetUpsertedMemo().GetFields()[connection.MemoSnapshot]
+		if payload == nil {
+			continue
+		}
+		var snapshot connection.Snapshot
+		require.NoError(s.TB, dc.FromPayload(payload, &snapshot))
+		published = append(published, snapshot)
+	}
+	return published
+}
+
+// RequireDegraded requires that the connection was shown as ready and degraded, and then as failed; it returns the first.
+func (s *Stack) RequireDegraded(key delivery.Key) connection.Snapshot {
+	s.TB.Helper()
+	published := s.Published(key)
+	for i, snapshot := range published {
+		if snapshot.State == delivery.Ready && snapshot.Degraded != nil {
+			require.Less(s.TB, i+1, len(published), "degraded is not the last word")
+			require.Equal(s.TB, delivery.Failed, published[i+1].State, "a second miss fails it")
+			return snapshot
+		}
+	}
+	s.TB.Fatalf("never shown as degraded: %s", s.History(key))
+	return connection.Snapshot{}
 }
