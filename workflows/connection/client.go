@@ -28,6 +28,7 @@ var (
 
 const (
 	queryDeadline = 10 * time.Second
+	queryTry      = 2 * time.Second
 	resendTries   = 8
 	resendPause   = 250 * time.Millisecond
 )
@@ -167,10 +168,25 @@ func (c *Client) Projection(ctx context.Context, key delivery.Key) (Projection, 
 }
 
 // query asks one run; without a run id, the current one.
+// ask sends a query, again after [queryTry] while there is time: now and then a server does not hand one on that comes
+// together with a workflow task (seen with 1.29.1), and the next is answered in milliseconds.
+func (c *Client) ask(
+	ctx context.Context, run workflow.Execution, name string, args ...any,
+) (converter.EncodedValue, error) {
+	for {
+		try, cancel := context.WithTimeout(ctx, queryTry)
+		value, err := c.temporal.QueryWorkflow(try, run.ID, run.RunID, name, args...)
+		cancel()
+		if err == nil || ctx.Err() != nil || !noWorker(err) {
+			return value, err
+		}
+	}
+}
+
 func (c *Client) query(ctx context.Context, run workflow.Execution, out any, name string, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, queryDeadline)
 	defer cancel()
-	value, err := c.temporal.QueryWorkflow(ctx, run.ID, run.RunID, name, args...)
+	value, err := c.ask(ctx, run, name, args...)
 	if err != nil {
 		return explain("query connection", err)
 	}
