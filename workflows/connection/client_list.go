@@ -2,6 +2,7 @@ package connection
 
 import (
 	"context"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	commonpb "go.temporal.io/api/common/v1"
+	"go.temporal.io/api/serviceerror"
 	workflowpb "go.temporal.io/api/workflow/v1"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/workflow"
@@ -47,6 +49,57 @@ func (c *Client) List(ctx context.Context, f Filter) ([]Listed, error) {
 	if err != nil {
 		return nil, explainCall("list connections", err)
 	}
+	rows, err := c.listed(executions)
+	if err != nil {
+		return nil, err
+	}
+	sort.Slice(rows, func(i, j int) bool {
+		a, b := rows[i], rows[j]
+		return a.Workspace < b.Workspace || (a.Workspace == b.Workspace && a.Name < b.Name)
+	})
+	return rows, nil
+}
+
+// Page says which part of a list is wanted.
+type Page struct {
+	// Size is the number of rows at most: 1 to 100; 0 is 100.
+	Size int
+	// Token is the one that came with the page before; empty for the first.
+	Token string
+}
+
+// ErrBadPage means that a page's size or token is not one that this list has given out.
+var ErrBadPage = errors.New("the page does not exist: start again without a page token, with a page size of 1 to 100")
+
+// ListPage is one page of the running connections that pass the filter, the latest started first, and the token of the
+// next page, empty after the last. It costs one visibility call.
+func (c *Client) ListPage(ctx context.Context, f Filter, p Page) (rows []Listed, next string, err error) {
+	token, err := base64.RawURLEncoding.DecodeString(p.Token)
+	if err != nil || p.Size < 0 || p.Size > pageSize {
+		return nil, "", fmt.Errorf("list connections: %w", ErrBadPage)
+	}
+	size := p.Size
+	if size == 0 {
+		size = pageSize
+	}
+	ctx, cancel := context.WithTimeout(ctx, queryDeadline)
+	defer cancel()
+	page, err := c.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
+		Query: f.query(), PageSize: int32(size), NextPageToken: token, //nolint:gosec // 100 at most
+	})
+	var invalid *serviceerror.InvalidArgument
+	if len(token) > 0 && errors.As(err, &invalid) {
+		return nil, "", fmt.Errorf("list connections: %w", ErrBadPage)
+	}
+	if err != nil {
+		return nil, "", explainCall("list connections", err)
+	}
+	rows, err = c.listed(page.GetExecutions())
+	return rows, base64.RawURLEncoding.EncodeToString(page.GetNextPageToken()), err
+}
+
+// listed reads rows of visibility. What is no connection's is left out.
+func (c *Client) listed(executions []*workflowpb.WorkflowExecutionInfo) ([]Listed, error) {
 	rows := make([]Listed, 0, len(executions))
 	for _, e := range executions {
 		id := e.GetExecution().GetWorkflowId()
@@ -63,10 +116,6 @@ func (c *Client) List(ctx context.Context, f Filter) ([]Listed, error) {
 			StartedAt: e.GetStartTime().AsTime(), Snapshot: snapshot,
 		})
 	}
-	sort.Slice(rows, func(i, j int) bool {
-		a, b := rows[i], rows[j]
-		return a.Workspace < b.Workspace || (a.Workspace == b.Workspace && a.Name < b.Name)
-	})
 	return rows, nil
 }
 
