@@ -32,6 +32,8 @@ type Resolved struct {
 	store.Desired
 
 	Revision string
+	// Token is what is known of the token, where the config has a source for it.
+	Token *TokenView
 	// Failure is set when the config breaks a rule of its profile, or does not say where it is to be delivered.
 	Failure *health.Failure
 }

@@ -49,6 +49,9 @@ type Params struct {
 	Signals  Signals
 	Settings Settings
 	Log      *slog.Logger
+	// Moved reports whether a token source of this machine, a variable or a file, holds another token than the store;
+	// nil: none does.
+	Moved func(context.Context, desired.Resolved) bool
 	// Now is the clock; nil is the system's. Tests that skip time give theirs.
 	Now func() time.Time
 }
@@ -61,6 +64,7 @@ type Activities struct {
 	signals  Signals
 	settings Settings
 	log      *slog.Logger
+	moved    func(context.Context, desired.Resolved) bool
 	now      func() time.Time
 
 	clients *clients
@@ -73,7 +77,7 @@ func NewActivities(p Params) *Activities {
 	}
 	return &Activities{
 		store: p.Store, resolver: p.Resolver, prober: p.Prober, signals: p.Signals, settings: p.Settings, log: p.Log,
-		now: p.Now, clients: newClients(p.Store, p.Settings.EngineTimeout),
+		moved: p.Moved, now: p.Now, clients: newClients(p.Store, p.Settings.EngineTimeout),
 	}
 }
 

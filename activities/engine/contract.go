@@ -22,6 +22,11 @@ type RegisterRequest struct {
 	Generation int64        `json:"generation"`
 	// Proven says that this revision was delivered in this generation: with a live "connected" there is nothing to do.
 	Proven bool `json:"proven,omitempty"`
+	// QuietWaitMillis is how long to wait for the moment at which no session uses the client that a push replaces; 0: not
+	// at all.
+	QuietWaitMillis int `json:"quietWaitMillis,omitempty"`
+	// Force pushes although a session uses the client: what it has is of no use any more.
+	Force bool `json:"force,omitempty"`
 }
 
 // RegisterOutcome is what came of a registration.
@@ -78,8 +83,20 @@ type InspectRequest struct {
 	Failure *health.Failure `json:"failure,omitempty"`
 	// Status is the engine's last known word for the entry, in ModeRecover.
 	Status string `json:"status,omitempty"`
+	// Token is what the engine was given, where the config has a token source.
+	Token *TokenSeen `json:"token,omitempty"`
 	// Once asks for an answer from one look that includes the endpoint, also when nothing is to be decided.
 	Once bool `json:"once,omitempty"`
+}
+
+// TokenSeen is what is known of the token that the engine was given.
+type TokenSeen struct {
+	// Sequence is the token that the engine was given, Tried the newest one that a repair had.
+	Sequence  int64      `json:"sequence"`
+	Tried     int64      `json:"tried,omitempty"`
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+	// RetryAt is when a renewal that failed may be tried again.
+	RetryAt *time.Time `json:"retryAt,omitempty"`
 }
 
 // Decision is why an inspection came back.
@@ -109,6 +126,10 @@ const (
 	DecisionEndpointHealthy Decision = "endpoint_healthy"
 	// DecisionSessionForgotten means that the endpoint forgot its sessions in a way that the engine does not heal.
 	DecisionSessionForgotten Decision = "session_forgotten"
+	// DecisionTokenDue means that the token is soon of no use, or that there is none.
+	DecisionTokenDue Decision = "token_due"
+	// DecisionTokenRenewed means that there is a newer token than the engine was given, and that it can be delivered now.
+	DecisionTokenRenewed Decision = "token_renewed"
 )
 
 // InspectResult is the decision that is due, and what was seen.
@@ -140,6 +161,8 @@ type DisconnectRequest struct {
 	EngineID string `json:"engineId"`
 	// IfIdle leaves a client alone that a session uses.
 	IfIdle bool `json:"ifIdle,omitempty"`
+	// Wait has the server try again for as long as a session uses the client or the engine does not answer.
+	Wait bool `json:"wait,omitempty"`
 }
 
 // DisconnectResult tells what came of a disconnect.

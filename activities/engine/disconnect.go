@@ -3,7 +3,9 @@ package engine
 import (
 	"context"
 	"errors"
+	"time"
 
+	"github.com/holdfast-mcp/holdfast/internal/apperr"
 	"github.com/holdfast-mcp/holdfast/internal/engineapi"
 )
 
@@ -16,6 +18,9 @@ func (a *Activities) DisconnectServer(ctx context.Context, in DisconnectRequest)
 		return DisconnectResult{}, err
 	}
 	busy, err := a.disconnect(ctx, client, in)
+	if in.Wait && ctx.Err() == nil && (busy || unreachable(err)) {
+		return DisconnectResult{}, notWithdrawn(busy, a.settings.PollInterval)
+	}
 	res := DisconnectResult{OK: err == nil && !busy, Busy: busy, LatencyMillis: a.now().Sub(began).Milliseconds()}
 	if err != nil {
 		if ctx.Err() != nil {
@@ -41,4 +46,12 @@ func (a *Activities) disconnect(
 		return false, nil
 	}
 	return false, err
+}
+
+// notWithdrawn says why the entry is still there, and when to try again.
+func notWithdrawn(busy bool, poll time.Duration) error {
+	if busy {
+		return apperr.NotDue("waiting: a session uses the client", min(poll, degradedProbe))
+	}
+	return apperr.NotDue("waiting: the engine does not answer", poll)
 }

@@ -46,6 +46,11 @@ func statusRefused(f *health.Failure) bool {
 		slices.Contains(f.Aliases, health.AliasConnectionFailed)
 }
 
+// unreachable reports whether an engine did not answer, or may answer later.
+func unreachable(err error) bool {
+	return err != nil && engineFailure(err).Retryable
+}
+
 // refused reports whether a push was answered with a refusal, after which nothing is under way. From 500 on the answer may
 // be that of a proxy which gave up before the engine did.
 func refused(err error) bool {

@@ -129,6 +129,13 @@ func (l *look) watch(ctx context.Context) (InspectResult, error) {
 	}
 	switch entry.Status {
 	case engineapi.StatusConnected:
+		res, due, err := l.token(ctx)
+		if err != nil {
+			return l.engineDown(ctx, err)
+		}
+		if due {
+			return res, nil
+		}
 		return l.watchEndpoint(ctx)
 	case statusMissing:
 		return InspectResult{Decision: DecisionEntryGone, Status: entry.Status, Failure: entryFailure(entry)}, nil
@@ -174,7 +181,7 @@ func (l *look) watchEndpoint(ctx context.Context) (InspectResult, error) {
 		interval = min(degradedProbe, interval)
 	}
 	if left := interval - l.now().Sub(kept.LastProbeAt); left > 0 && !l.in.Once {
-		return l.nothing("in sync: "+engineapi.StatusConnected, min(l.poll(), left))
+		return l.nothing("in sync: "+engineapi.StatusConnected, l.tokenWait(min(l.poll(), left)))
 	}
 	probe, err := l.prober.Probe(ctx, l.want)
 	if err != nil {
@@ -193,7 +200,7 @@ func (l *look) watchEndpoint(ctx context.Context) (InspectResult, error) {
 	case l.in.Once:
 		res.Decision = DecisionInSync
 	default:
-		return l.nothing("in sync: "+engineapi.StatusConnected, l.poll())
+		return l.nothing("in sync: "+engineapi.StatusConnected, l.tokenWait(l.poll()))
 	}
 	return res, nil
 }

@@ -28,6 +28,9 @@ func (l *look) recover(ctx context.Context) (InspectResult, error) {
 	if l.in.Status != entry.Status || l.known(health.CodeEngineUnreachable) || statusRefused(l.in.Failure) {
 		return InspectResult{Decision: decisionOf(entry), Status: entry.Status, Failure: entryFailure(entry)}, nil
 	}
+	if res, due := l.recoverToken(ctx); due {
+		return res, nil
+	}
 	if l.known(health.CodeEngineConfigConflict) {
 		return l.recoverConflict(ctx)
 	}
@@ -107,6 +110,9 @@ func (l *look) recoverEndpoint(ctx context.Context) (InspectResult, error) {
 	}
 	f := ledgerFailure(probe)
 	switch {
+	case l.want.Token != nil && l.want.Token.Sequence == 0 && !probe.Unreachable:
+		// It answers, and there is no token to ask it with: what it says is about that.
+		return InspectResult{Decision: DecisionTokenDue, Status: l.in.Status}, nil
 	case f == nil && probe.SessionLost:
 		return InspectResult{Decision: DecisionSessionForgotten, Status: l.in.Status, Tools: toolsOf(probe)}, nil
 	case f == nil:

@@ -150,7 +150,9 @@ func (c *Client) EngineEvent(ctx context.Context, key delivery.Key, ev EngineEve
 }
 
 // Wake asks the workflow to look at engine and endpoint now, because somebody saw something else than it tells.
-func (c *Client) Wake(ctx context.Context, key delivery.Key) error { return c.EngineEvent(ctx, key, EngineEvent{}) }
+func (c *Client) Wake(ctx context.Context, key delivery.Key) error {
+	return c.EngineEvent(ctx, key, EngineEvent{})
+}
 
 // Snapshot asks the workflow how the delivery stands; with a revision, as seen by who wants that one.
 func (c *Client) Snapshot(ctx context.Context, key delivery.Key, revision *string) (Snapshot, error) {

@@ -158,6 +158,8 @@ const (
 	WaitingPush WaitingFor = "push"
 	// WaitingEndpoint waits for the endpoint to answer a probe.
 	WaitingEndpoint WaitingFor = "endpoint"
+	// WaitingToken waits for a token to be minted.
+	WaitingToken WaitingFor = "token"
 	// WaitingRetry waits for the time of the next attempt.
 	WaitingRetry WaitingFor = "retry"
 )
@@ -180,8 +182,10 @@ type Snapshot struct {
 	Degraded      *Degraded  `json:"degraded,omitempty"`
 	Attempts      int        `json:"attempts"`
 	NextAttemptAt *time.Time `json:"nextAttemptAt,omitempty"`
-	EngineID      string     `json:"engineId,omitempty"`
-	Directory     string     `json:"directory"`
+	// Token tells of the token, where the config has a source for it.
+	Token     *TokenView `json:"token,omitempty"`
+	EngineID  string     `json:"engineId,omitempty"`
+	Directory string     `json:"directory"`
 }
 
 // EngineView is what the engine said last.
@@ -217,6 +221,8 @@ type DesiredView struct {
 	Profile       string `json:"profile,omitempty"`
 	Config        any    `json:"config,omitempty"`
 	TimeoutMillis int    `json:"timeoutMillis,omitempty"`
+	// Account is set where the config is shared by the workspaces of an account.
+	Account string `json:"account,omitempty"`
 }
 
 // RefreshStep is one step of a refresh, in order.

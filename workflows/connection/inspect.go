@@ -25,6 +25,10 @@ func (c *connection) rest(ctx workflow.Context) {
 	c.scheduleRetry(ctx)
 	c.publish(ctx)
 	c.served = c.absorbed
+	if c.Withdraw {
+		c.withdrawWhenIdle(ctx)
+		return
+	}
 	if c.Entry.DesiredRevision == "" || c.Desired == nil {
 		c.sleep(ctx)
 		return
@@ -103,6 +107,7 @@ func (c *connection) inspect(ctx workflow.Context, once bool) workflow.Future {
 	return workflow.ExecuteActivity(inspectOptions(ctx, summary), engine.InspectName, engine.InspectRequest{
 		Key: c.Key, Revision: c.Entry.DesiredRevision, Generation: c.Entry.Generation, Mode: mode,
 		Proven: c.Entry.Proven(), Degraded: c.Degraded != nil, Failure: c.Entry.Failure, Status: c.EngineStatus, Once: once,
+		Token: c.tokenSeen(),
 	})
 }
 
@@ -163,6 +168,10 @@ func (c *connection) decide(ctx workflow.Context, look workflow.Future) {
 		c.endpointHealthy(ctx)
 	case engine.DecisionSessionForgotten:
 		c.sessionForgotten(ctx)
+	case engine.DecisionTokenDue:
+		c.tokenDue(ctx)
+	case engine.DecisionTokenRenewed:
+		c.tokenRenewed(ctx)
 	}
 }
 

@@ -42,18 +42,39 @@ func (c *connection) load(ctx workflow.Context) {
 	if c.Entry.DesiredRevision != got.Revision {
 		c.Attempts, c.WaitingFor, c.DisabledAt = 0, "", nil
 	}
+	c.forgetTokens(got)
+	held := c.mayBeHeld()
 	c.apply(ctx, delivery.Wanted{Revision: got.Revision, Trigger: trigger})
-	if got.Failure != nil {
-		c.fail(ctx, *got.Failure)
+	if got.Failure == nil {
+		return
 	}
+	c.fail(ctx, *got.Failure)
+	if held && got.Failure.Code == health.CodeDisabled {
+		c.withdraw(ctx, "switched off")
+	}
+}
+
+// forgetTokens starts anew where another source is wanted: what is remembered is about the tokens of the one before.
+func (c *connection) forgetTokens(got desired.LoadResult) {
+	if got.Token == nil || got.Revision != c.Entry.DesiredRevision {
+		c.Token = nil
+	}
+}
+
+// mayBeHeld reports whether the engine may hold an entry that was delivered.
+func (c *connection) mayBeHeld() bool {
+	return c.Withdraw || c.Entry.Pushed != nil || c.Entry.Receipt != nil || c.Entry.State == delivery.Registering
 }
 
 // unwanted withdraws the entry from the engine, once, and forgets what was delivered.
 func (c *connection) unwanted(ctx workflow.Context) {
 	if c.Entry.State != delivery.NotDesired {
-		c.disconnect(ctx, "nothing is desired any more", false)
+		c.withdraw(ctx, "nothing is desired any more")
 	}
-	c.Desired, c.Tools, c.Degraded, c.WaitingFor, c.EngineStatus = nil, nil, nil, "", ""
+	c.Desired, c.Tools, c.Token, c.Degraded, c.EngineStatus = nil, nil, nil, nil, ""
+	if !c.Withdraw {
+		c.WaitingFor = ""
+	}
 	c.apply(ctx, delivery.Unwanted{Reason: "nothing is desired any more"})
 }
 

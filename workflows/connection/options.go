@@ -6,11 +6,15 @@ import (
 
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/holdfast-mcp/holdfast/activities/endpoint"
 )
 
 const (
 	secondsOfPush = 3
 	pushMargin    = 10 * time.Second
+	// quietWait is how long a push waits for the moment at which no session uses the client, before it is put off.
+	quietWait = 5 * time.Second
 	// healthyReset is how long a connection must be ready for its failures to be forgotten.
 	healthyReset = 10 * time.Minute
 	// disabledAgain is how soon a second foreign "disabled" is taken as somebody's will.
@@ -38,7 +42,7 @@ func loadOptions(ctx workflow.Context, summary string) workflow.Context {
 // worker left behind is waited out. Four tries leave room for a lost worker, the wait and two real tries.
 func registerOptions(ctx workflow.Context, timeout time.Duration, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: secondsOfPush*timeout + pushMargin,
+		StartToCloseTimeout: secondsOfPush*timeout + pushMargin + quietWait,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: 750 * time.Millisecond, BackoffCoefficient: 2,
 			MaximumInterval: 5 * time.Second, MaximumAttempts: 4,
@@ -64,6 +68,27 @@ var inspectAttempts int32
 func inspectOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: 40 * time.Second,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute,
+			MaximumAttempts: inspectAttempts,
+		},
+		Summary: summary,
+	})
+}
+
+// mintOptions: a second try is for a lost worker. What the token server says is for the workflow to wait for.
+func mintOptions(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: endpoint.MintTimeout,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 2},
+		Summary:             summary,
+	})
+}
+
+// withdrawOptions: the server retries for as long as a session uses the client or the engine does not answer.
+func withdrawOptions(ctx workflow.Context, summary string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: 15 * time.Second,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute,
 			MaximumAttempts: inspectAttempts,

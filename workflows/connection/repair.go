@@ -18,13 +18,16 @@ func (c *connection) repair(ctx workflow.Context) {
 	c.Intents.Repair, c.Intents.Look = false, false
 	revision := c.Entry.DesiredRevision
 	proven := c.Entry.Proven()
+	c.Withdraw = false
 	if c.apply(ctx, delivery.Started{Revision: revision}).Ignored != "" {
 		return
 	}
 	c.NextAttemptAt, c.WaitingFor = nil, WaitingPush
 	c.publish(ctx)
-
-	res, err := c.push(ctx, proven)
+	if !c.mintForRepair(ctx) {
+		return
+	}
+	res, err := c.push(ctx, proven && c.tokenProven())
 	if temporal.IsCanceledError(err) {
 		return
 	}
@@ -62,12 +65,14 @@ func (c *connection) push(ctx workflow.Context, proven bool) (engine.RegisterRes
 	err := workflow.ExecuteActivity(registerOptions(ctx, timeout, "register "+c.Key.Name+" with the engine"),
 		engine.RegisterName, engine.RegisterRequest{
 			Key: c.Key, Revision: c.Entry.DesiredRevision, Generation: c.Entry.Generation, Proven: proven,
+			QuietWaitMillis: int(quietWait.Milliseconds()), Force: c.tokenExpires(workflow.Now(ctx)),
 		}).Get(ctx, &res)
 	return res, err
 }
 
 func (c *connection) pushed(ctx workflow.Context, res engine.RegisterResult) {
 	c.saw(ctx, res.Status, nil)
+	c.tokenDelivered()
 	c.apply(ctx, delivery.Pushed{Revision: c.Entry.DesiredRevision, Generation: c.Entry.Generation})
 }
 

@@ -43,6 +43,10 @@ type State struct {
 	// DisabledAt is when an entry disabled by somebody else was delivered again.
 	DisabledAt *time.Time `json:"disabledAt,omitempty"`
 
+	Token *Token `json:"token,omitempty"`
+	// Withdraw means that the engine may still hold an entry that is not wanted any more.
+	Withdraw bool `json:"withdraw,omitempty"`
+
 	Intents     Intents      `json:"intents"`
 	Transitions []Transition `json:"transitions,omitempty"`
 	Sequence    int64        `json:"sequence,omitempty"`

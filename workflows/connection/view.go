@@ -13,7 +13,8 @@ func (c *connection) snapshot() Snapshot {
 	reason, since := c.last()
 	return Snapshot{
 		Snapshot: c.Entry.Snapshot(), Reason: reason, StateSince: since, WaitingFor: c.waitingFor(), Degraded: c.Degraded,
-		Attempts: c.Attempts, NextAttemptAt: c.NextAttemptAt, EngineID: c.EngineID, Directory: c.Key.Directory,
+		Attempts: c.Attempts, NextAttemptAt: c.NextAttemptAt, Token: c.tokenView(), EngineID: c.EngineID,
+		Directory: c.Key.Directory,
 	}
 }
 
@@ -61,7 +62,7 @@ func (c *connection) health() Health {
 	if c.Desired != nil {
 		h.Desired = DesiredView{
 			Present: true, Name: c.Key.Name, Revision: c.Desired.Revision, Profile: c.Desired.Profile,
-			Config: c.Desired.Config, TimeoutMillis: c.Desired.TimeoutMillis,
+			Config: c.Desired.Config, TimeoutMillis: c.Desired.TimeoutMillis, Account: c.Desired.Account,
 		}
 	}
 	if c.EngineStatus != "" {

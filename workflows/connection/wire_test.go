@@ -43,7 +43,7 @@ func wireNames() []string {
 			connection.QuerySnapshot, connection.QueryHealth, connection.QueryTransitions, connection.QueryProjection,
 		},
 		"activity": {
-			desired.LoadName, endpoint.ProbeName, engine.RegisterName, engine.InspectName, engine.DisconnectName,
+			desired.LoadName, endpoint.ProbeName, endpoint.MintName, engine.RegisterName, engine.InspectName, engine.DisconnectName,
 		},
 		"outcome": {
 			string(engine.RegisterDelivered), string(engine.RegisterAlreadyProven), string(engine.RegisterEngineBusy),
@@ -59,7 +59,8 @@ func wireNames() []string {
 			string(engine.DecisionEntryConnected), string(engine.DecisionEngineDown), string(engine.DecisionEngineIdle),
 			string(engine.DecisionDesiredChanged), string(engine.DecisionEndpointMissed),
 			string(engine.DecisionEndpointFailed), string(engine.DecisionEndpointHealthy),
-			string(engine.DecisionSessionForgotten),
+			string(engine.DecisionSessionForgotten), string(engine.DecisionTokenDue),
+			string(engine.DecisionTokenRenewed),
 		},
 		"waiting": {
 			string(connection.WaitingEngineIdle), string(connection.WaitingPush), string(connection.WaitingEndpoint),
@@ -88,6 +89,8 @@ func wireNames() []string {
 		desired.LoadResult{},
 		endpoint.ProbeRequest{},
 		endpoint.ProbeResult{},
+		endpoint.MintRequest{},
+		endpoint.MintResult{},
 		engine.RegisterRequest{},
 		engine.RegisterResult{},
 		engine.InspectRequest{},

@@ -148,6 +148,9 @@ func (c *connection) takeUpDoubts(ctx workflow.Context) {
 			reason = "marked stale"
 		}
 		c.doubt(ctx, 0, reason, SignalMarkStale)
+		if c.hasSource() {
+			c.token().Distrusted, c.token().Minted = true, false
+		}
 		in.Stale = nil
 	}
 	for _, ev := range in.Events {
@@ -207,6 +210,9 @@ func (c *connection) record(out delivery.Outcome, trigger string, now time.Time)
 	}
 	if out.To == delivery.Ready {
 		c.ReadySince, c.NextAttemptAt = &now, nil
+		if c.Token != nil {
+			c.Token.Minted = false
+		}
 	}
 	c.log.Info("state changed", "from", string(out.From), "to", string(out.To), "reason", t.Reason)
 }
@@ -236,6 +242,9 @@ func (c *connection) fail(ctx workflow.Context, f health.Failure) {
 	}
 	c.WaitingFor, c.Degraded = "", nil
 	c.Attempts++
+	if c.anotherTokenMayHelp(f) {
+		c.Intents.Repair = true
+	}
 }
 
 // saw notes what a look or a delivery showed of the engine and the endpoint.

@@ -1,0 +1,77 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"github.com/holdfast-mcp/holdfast/internal/engineapi"
+)
+
+// forceBefore is how long before the delivered token expires its successor is delivered although a session uses the
+// client: with an expired one every call fails anyway.
+const forceBefore = 2 * time.Second
+
+// token looks at the token of a connection that is ready. It decides when one is to be minted, and when a newer one than
+// the engine was given can be delivered; due is false when neither is the case. A client that a session uses is left
+// alone for as long as its token works.
+func (l *look) token(ctx context.Context) (res InspectResult, due bool, err error) {
+	seen, have := l.in.Token, l.want.Token
+	if seen == nil || have == nil {
+		return InspectResult{}, false, nil
+	}
+	now := l.now()
+	if have.Sequence != 0 && have.Sequence != seen.Sequence {
+		res = InspectResult{Decision: DecisionTokenRenewed, Status: engineapi.StatusConnected}
+		if seen.ExpiresAt != nil && !now.Add(forceBefore).Before(*seen.ExpiresAt) {
+			return res, true, nil
+		}
+		busy, err := inUse(ctx, l.engine, l.want)
+		return res, err == nil && !busy, err
+	}
+	if seen.RetryAt != nil && now.Before(*seen.RetryAt) {
+		return InspectResult{}, false, nil
+	}
+	due = have.Sequence == 0 || (have.RenewAt != nil && !now.Before(*have.RenewAt)) || l.tokenMoved(ctx)
+	return InspectResult{Decision: DecisionTokenDue, Status: engineapi.StatusConnected}, due, nil
+}
+
+// tokenMoved reports whether a variable or a file of this machine holds another token than the store does.
+func (l *look) tokenMoved(ctx context.Context) bool {
+	return l.moved != nil && l.moved(ctx, l.want)
+}
+
+// tokenWait is how long a look may wait before the token wants another one.
+func (l *look) tokenWait(wait time.Duration) time.Duration {
+	seen, have := l.in.Token, l.want.Token
+	if seen == nil || have == nil {
+		return wait
+	}
+	if have.Sequence != seen.Sequence {
+		// There is one to deliver as soon as no session uses the client.
+		wait = min(wait, minimumWait)
+		if seen.ExpiresAt != nil {
+			wait = min(wait, seen.ExpiresAt.Add(-forceBefore).Sub(l.now()))
+		}
+		return wait
+	}
+	if have.RenewAt != nil {
+		left := have.RenewAt.Sub(l.now())
+		if seen.RetryAt != nil {
+			left = max(left, seen.RetryAt.Sub(l.now()))
+		}
+		wait = min(wait, left)
+	}
+	return wait
+}
+
+// recoverToken looks at the token of a connection that failed: another one than it failed with is a cause that changed.
+func (l *look) recoverToken(ctx context.Context) (InspectResult, bool) {
+	seen, have := l.in.Token, l.want.Token
+	if seen == nil || have == nil {
+		return InspectResult{}, false
+	}
+	if have.Sequence != 0 && have.Sequence != seen.Tried {
+		return InspectResult{Decision: DecisionTokenRenewed, Status: l.in.Status}, true
+	}
+	return InspectResult{Decision: DecisionTokenDue, Status: l.in.Status}, l.tokenMoved(ctx)
+}

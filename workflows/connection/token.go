@@ -1,0 +1,210 @@
+package connection
+
+import (
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/holdfast-mcp/holdfast/activities/endpoint"
+	"github.com/holdfast-mcp/holdfast/activities/engine"
+	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
+	"github.com/holdfast-mcp/holdfast/internal/domain/health"
+)
+
+// forceBefore is how long before the delivered token expires its successor is pushed although a session uses the client:
+// with an expired one every call fails anyway.
+const forceBefore = 2 * time.Second
+
+// Token is what a connection remembers of the tokens of its config's source. It never holds a token.
+type Token struct {
+	// Current counts the token that is to be delivered; Delivered is the one that the engine was given.
+	Current   int64      `json:"current,omitempty"`
+	Delivered int64      `json:"delivered,omitempty"`
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+	RenewAt   *time.Time `json:"renewAt,omitempty"`
+	// DeliveredExpiresAt is when calls begin to fail that use what the engine was given.
+	DeliveredExpiresAt *time.Time `json:"deliveredExpiresAt,omitempty"`
+
+	// Refused is the newest token that the endpoint refused: it is not used again.
+	Refused int64 `json:"refused,omitempty"`
+	// Distrusted means that somebody marked the connection stale: what was minted is dropped everywhere.
+	Distrusted bool `json:"distrusted,omitempty"`
+	// Minted means that this unhealthy episode has had its one mint.
+	Minted bool `json:"minted,omitempty"`
+
+	// Failure is why the last renewal failed, while the delivered token still works.
+	Failure  *health.Failure `json:"failure,omitempty"`
+	Attempts int             `json:"attempts,omitempty"`
+	RetryAt  *time.Time      `json:"retryAt,omitempty"`
+}
+
+// hasSource reports whether the token has to be minted or read.
+func (c *connection) hasSource() bool { return c.Desired != nil && c.Desired.Token != nil }
+
+// token is what is remembered of tokens; it exists from the first use on.
+func (c *connection) token() *Token {
+	if c.Token == nil {
+		c.Token = &Token{}
+	}
+	return c.Token
+}
+
+// mint makes sure that there is a token to deliver. A token that is not minted cannot be delivered: the connection fails
+// with the reason, unless what failed was only a renewal.
+func (c *connection) mint(ctx workflow.Context) (endpoint.MintResult, error) {
+	t := c.token()
+	before := c.WaitingFor
+	c.WaitingFor = WaitingToken
+	var res endpoint.MintResult
+	err := workflow.ExecuteActivity(mintOptions(ctx, "have a token for "+c.Key.Name),
+		endpoint.MintName, endpoint.MintRequest{
+			Key: c.Key, Revision: c.Entry.DesiredRevision, Sequence: t.Refused, Force: t.Distrusted,
+		}).Get(ctx, &res)
+	c.WaitingFor = before
+	if err != nil || res.DesiredChanged {
+		return res, err
+	}
+	t.Current, t.ExpiresAt, t.RenewAt = res.Sequence, res.ExpiresAt, res.RenewAt
+	t.Distrusted, t.Failure, t.RetryAt, t.Attempts = false, nil, nil, 0
+	return res, nil
+}
+
+// mintForRepair has a token before anything is pushed. It reports whether the repair may go on.
+func (c *connection) mintForRepair(ctx workflow.Context) bool {
+	if !c.hasSource() {
+		return true
+	}
+	res, err := c.mint(ctx)
+	switch {
+	case temporal.IsCanceledError(err):
+		return false
+	case err != nil:
+		c.fail(ctx, failureOf(err, health.StageTokenMint))
+		return false
+	case res.DesiredChanged:
+		c.desiredChanged(ctx)
+		return false
+	}
+	if res.Minted {
+		c.token().Minted = true
+	}
+	return true
+}
+
+// renew has the next token minted while the connection is ready and stays so: the delivered one still works.
+func (c *connection) renew(ctx workflow.Context) {
+	t := c.token()
+	res, err := c.mint(ctx)
+	switch {
+	case temporal.IsCanceledError(err):
+	case err != nil:
+		f := failureOf(err, health.StageTokenMint)
+		t.Failure = &f
+		t.Attempts++
+		wait := backoff(workflow.GetInfo(ctx).WorkflowExecution.ID, t.Attempts)
+		if !f.Retryable {
+			wait = maxBackoff
+		}
+		at := workflow.Now(ctx).Add(wait)
+		t.RetryAt = &at
+		c.log.Warn("token not renewed", "code", string(f.Code), "attempts", t.Attempts)
+	case res.DesiredChanged:
+		c.Intents.Load = true
+	}
+}
+
+// tokenDelivered notes that the engine was given the current token.
+func (c *connection) tokenDelivered() {
+	if c.hasSource() {
+		t := c.token()
+		t.Delivered, t.DeliveredExpiresAt = t.Current, t.ExpiresAt
+	}
+}
+
+// tokenProven reports whether the engine has the token that is to be delivered.
+func (c *connection) tokenProven() bool {
+	return !c.hasSource() || c.token().Current == c.token().Delivered
+}
+
+// tokenExpires reports whether what the engine was given is about to be of no use, or is already.
+func (c *connection) tokenExpires(now time.Time) bool {
+	if !c.hasSource() {
+		return false
+	}
+	at := c.token().DeliveredExpiresAt
+	return at != nil && !now.Add(forceBefore).Before(*at)
+}
+
+// anotherTokenMayHelp notes that the endpoint refused the token, and reports whether another one is to be minted: once in
+// each unhealthy episode, and only where the refusal is about the token.
+func (c *connection) anotherTokenMayHelp(f health.Failure) bool {
+	if !c.hasSource() || !aboutTheToken(f) {
+		return false
+	}
+	t := c.token()
+	if t.Minted || t.Current == 0 {
+		return false
+	}
+	t.Refused, t.Minted = t.Current, true
+	return true
+}
+
+// aboutTheToken tells a refused token from a right that no token of the same source would have.
+func aboutTheToken(f health.Failure) bool {
+	switch f.Code {
+	case health.CodeInvalidToken, health.CodeMissingToken, health.CodeNeedsAuth, health.CodeSessionRevoked:
+		return f.Stage == health.StageTransportAuth
+	default:
+		return false
+	}
+}
+
+// TokenView is what is shown of a token.
+type TokenView struct {
+	Source    string     `json:"source"`
+	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+	RenewAt   *time.Time `json:"renewAt,omitempty"`
+	// Failure is why the last renewal failed; the connection is ready for as long as the delivered token works.
+	Failure       *health.Failure `json:"failure,omitempty"`
+	NextAttemptAt *time.Time      `json:"nextAttemptAt,omitempty"`
+}
+
+func (c *connection) tokenView() *TokenView {
+	if !c.hasSource() {
+		return nil
+	}
+	v := &TokenView{Source: c.Desired.Token.Source, ExpiresAt: c.Desired.Token.ExpiresAt, RenewAt: c.Desired.Token.RenewAt}
+	if t := c.Token; t != nil && t.Current != 0 {
+		v.ExpiresAt, v.RenewAt, v.Failure, v.NextAttemptAt = t.ExpiresAt, t.RenewAt, t.Failure, t.RetryAt
+	}
+	return v
+}
+
+// tokenSeen is what a look compares with what is current by then.
+func (c *connection) tokenSeen() *engine.TokenSeen {
+	if !c.hasSource() {
+		return nil
+	}
+	t := c.token()
+	return &engine.TokenSeen{Sequence: t.Delivered, Tried: t.Current, ExpiresAt: t.DeliveredExpiresAt, RetryAt: t.RetryAt}
+}
+
+// tokenDue has another token minted: one that is soon of no use, or is missing.
+func (c *connection) tokenDue(ctx workflow.Context) {
+	if c.Entry.State == delivery.Ready {
+		c.renew(ctx)
+		return
+	}
+	c.Intents.Repair = true
+}
+
+// tokenRenewed delivers a token that is newer than what the engine was given.
+func (c *connection) tokenRenewed(ctx workflow.Context) {
+	if c.Entry.State == delivery.Ready {
+		c.doubt(ctx, 0, "the token was renewed", "token")
+		return
+	}
+	c.token().Minted = false
+	c.Intents.Repair = true
+}
