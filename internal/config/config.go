@@ -18,6 +18,7 @@ type Config struct {
 	Engine   Engine   `yaml:"engine"`
 	Endpoint Endpoint `yaml:"endpoint"`
 	Worker   Worker   `yaml:"worker"`
+	Gateway  Gateway  `yaml:"gateway"`
 	Codec    Codec    `yaml:"codec"`
 	Log      Log      `yaml:"log"`
 }
@@ -61,6 +62,21 @@ type Worker struct {
 	MaxActivities int           `yaml:"max_activities" default:"1000" doc:"activities that run at once, 1 to 100000"`
 	HealthListen  string        `yaml:"health_listen" default:"127.0.0.1:8235" doc:"address of /healthz, /readyz and /metrics"`
 }
+
+// Gateway is the settings of the gateway process.
+type Gateway struct {
+	Listen   string   `yaml:"listen" default:"127.0.0.1:8236" doc:"address of the REST API; one that is not loopback needs auth token and a token that may be used"`
+	Auth     string   `yaml:"auth" default:"token" doc:"token: every request carries a token made by holdfast token create; none: whoever reaches it is owner, on loopback only"`
+	Hosts    []string `yaml:"hosts" shown:"none" doc:"names under which it is reached beside this machine's own, without port, separated by commas"`
+	Origins  []string `yaml:"origins" shown:"none" doc:"exact origins of web pages that may call it beside its own, separated by commas"`
+	ReadOnly bool     `yaml:"read_only" default:"false" doc:"true refuses everything that would change something"`
+}
+
+// How the gateway tells who asks.
+const (
+	AuthToken = "token"
+	AuthNone  = "none"
+)
 
 // Codec is the settings of the endpoint at which the Temporal UI and CLI have payloads unsealed.
 type Codec struct {

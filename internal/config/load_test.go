@@ -30,6 +30,7 @@ func TestDefaultsAreWhatTheTableSays(t *testing.T) {
 		Engine:   config.Engine{Timeout: 5 * time.Second},
 		Endpoint: config.Endpoint{Timeout: 5 * time.Second},
 		Worker:   config.Worker{StopTimeout: 15 * time.Second, MaxActivities: 1000, HealthListen: "127.0.0.1:8235"},
+		Gateway:  config.Gateway{Listen: "127.0.0.1:8236", Auth: config.AuthToken},
 		Codec:    config.Codec{Listen: "127.0.0.1:8234"},
 		Log:      config.Log{Level: "info", Format: "text"},
 	}, loaded)
@@ -154,12 +155,14 @@ func TestEverythingWrongIsReportedAtOnceWithPathAndVariable(t *testing.T) {
 		"HOLDFAST_INSPECT_POLL_INTERVAL=10ms", "HOLDFAST_INSPECT_PROBE_INTERVAL=0s", "HOLDFAST_INSPECT_JITTER=0.6",
 		"HOLDFAST_ENGINE_TIMEOUT=1h", "HOLDFAST_ENDPOINT_TIMEOUT=0s",
 		"HOLDFAST_WORKER_STOP_TIMEOUT=-1s", "HOLDFAST_WORKER_MAX_ACTIVITIES=0", "HOLDFAST_WORKER_HEALTH_LISTEN=8235",
+		"HOLDFAST_GATEWAY_LISTEN=8236", "HOLDFAST_GATEWAY_AUTH=password", "HOLDFAST_GATEWAY_HOSTS=ok.example,https://u:s3cr3t@x",
+		"HOLDFAST_GATEWAY_ORIGINS=*",
 		"HOLDFAST_CODEC_LISTEN=0.0.0.0:8234", "HOLDFAST_CODEC_ORIGINS=https://u:s3cr3t@ui.example,*,http://ui/", "HOLDFAST_LOG_LEVEL=loud", "HOLDFAST_LOG_FORMAT=xml",
 	}, bare...)})
 	require.Error(t, err)
 	for _, setting := range config.Settings() {
 		switch setting.Path {
-		case "data_dir", "store.path", "keys.dir", "codec.path_secret", "codec.path_secret_file":
+		case "data_dir", "store.path", "keys.dir", "codec.path_secret", "codec.path_secret_file", "gateway.read_only":
 		default:
 			require.ErrorContains(t, err, setting.Path+" ("+setting.Env+"): ")
 		}
@@ -173,6 +176,7 @@ func TestTextOfTheWrongKindIsRefusedWithAHint(t *testing.T) {
 		{"HOLDFAST_INSPECT_POLL_INTERVAL=30", "write a number and a unit"},
 		{"HOLDFAST_WORKER_MAX_ACTIVITIES=many", "no whole number"},
 		{"HOLDFAST_INSPECT_JITTER=10%", "no number"},
+		{"HOLDFAST_GATEWAY_READ_ONLY=perhaps", "neither true nor false"},
 	} {
 		t.Run(tc.variable, func(t *testing.T) {
 			t.Parallel()
@@ -225,6 +229,20 @@ func TestThePathSecretMayBeInAFile(t *testing.T) {
 	_, err = loaded.Codec.Secret()
 	require.ErrorContains(t, err, path)
 	require.NotContains(t, err.Error(), "short")
+}
+
+func TestAGatewayWithoutTokensServesThisMachineOnly(t *testing.T) {
+	t.Parallel()
+	_, err := config.Load(config.Options{Environ: append([]string{"HOLDFAST_GATEWAY_AUTH=none", "HOLDFAST_GATEWAY_LISTEN=0.0.0.0:8236"}, bare...)})
+	require.ErrorContains(t, err, "holdfast token create")
+	loaded, err := config.Load(config.Options{Environ: append([]string{
+		"HOLDFAST_GATEWAY_AUTH=none", "HOLDFAST_GATEWAY_LISTEN=[::1]:0", "HOLDFAST_GATEWAY_READ_ONLY=true",
+		"HOLDFAST_GATEWAY_HOSTS=mcp.example.com, 10.0.0.7", "HOLDFAST_GATEWAY_ORIGINS=https://ui.example",
+	}, bare...)})
+	require.NoError(t, err)
+	require.True(t, loaded.Gateway.ReadOnly)
+	require.Equal(t, []string{"mcp.example.com", "10.0.0.7"}, loaded.Gateway.Hosts)
+	require.Equal(t, []string{"https://ui.example"}, loaded.Gateway.Origins)
 }
 
 func TestUnknownVariablesOfTheEnvironmentAreLeftAlone(t *testing.T) {

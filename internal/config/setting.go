@@ -78,6 +78,12 @@ func (s Setting) assign(config *Config, value any) error {
 		return nil
 	}
 	switch field.Kind() {
+	case reflect.Bool:
+		yes, err := strconv.ParseBool(text)
+		if err != nil {
+			return fmt.Errorf("%s: %q is neither true nor false", s.name(), text)
+		}
+		field.SetBool(yes)
 	case reflect.Int:
 		number, err := strconv.Atoi(text)
 		if err != nil {

@@ -23,6 +23,7 @@ func (c *Config) Validate() error {
 	v.duration("engine.timeout", c.Engine.Timeout, 100*time.Millisecond, 10*time.Minute)
 	v.duration("endpoint.timeout", c.Endpoint.Timeout, time.Millisecond, 10*time.Minute)
 	v.worker(c.Worker)
+	v.gateway(c.Gateway)
 	v.codec(c.Codec)
 	v.log(c.Log)
 	return errors.Join(v.faults...)
@@ -77,10 +78,30 @@ func (v *validator) codec(c Codec) {
 	v.require(c.PathSecret == "" || pathSecretPattern.MatchString(c.PathSecret.Reveal()), "codec.path_secret",
 		"give at least 16 of A-Z a-z 0-9 - _")
 	v.require(c.PathSecret == "" || c.PathSecretFile == "", "codec.path_secret_file", "give the secret or its file, not both")
-	v.require(loopback(c.Listen) || c.PathSecret != "" || c.PathSecretFile != "", "codec.listen",
+	v.require(Loopback(c.Listen) || c.PathSecret != "" || c.PathSecretFile != "", "codec.listen",
 		"others can reach this address: set codec.path_secret or codec.path_secret_file, or listen on 127.0.0.1")
-	for i, origin := range c.Origins {
-		v.require(isOrigin(origin), "codec.origins", // not quoted: it may hold a password
+	v.origins("codec.origins", c.Origins)
+}
+
+func (v *validator) gateway(g Gateway) {
+	v.address("gateway.listen", g.Listen)
+	switch g.Auth {
+	case AuthToken:
+	case AuthNone:
+		v.require(Loopback(g.Listen), "gateway.auth",
+			"others can reach %s: set it to token and make one: holdfast token create --role owner --name NAME", g.Listen)
+	default:
+		v.require(false, "gateway.auth", "%q is no way to tell who asks: give token or none", g.Auth)
+	}
+	for i, host := range g.Hosts {
+		v.require(isHost(host), "gateway.hosts", "entry %d is no host: write a name or an address only, such as holdfast.example.com", i+1)
+	}
+	v.origins("gateway.origins", g.Origins)
+}
+
+func (v *validator) origins(path string, origins []string) {
+	for i, origin := range origins {
+		v.require(isOrigin(origin), path, // not quoted: it may hold a password
 			"entry %d is no exact origin: write scheme, host and port only, such as http://localhost:8233", i+1)
 	}
 }
@@ -100,13 +121,24 @@ func (v *validator) address(path, address string) {
 	v.require(err == nil && convErr == nil, path, "%q is no address: give host:port, such as 127.0.0.1:%d", address, max(number, 8234))
 }
 
-func loopback(address string) bool {
+// Loopback reports whether only this machine can reach an address, as a setting has it. What is no address counts as one: it is
+// reported as such.
+func Loopback(address string) bool {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {
-		return true // reported as no address
+		return true
 	}
 	ip := net.ParseIP(host)
 	return host == "localhost" || (ip != nil && ip.IsLoopback())
+}
+
+// isHost takes a name or an IP address, without port.
+func isHost(text string) bool {
+	if net.ParseIP(text) != nil {
+		return true
+	}
+	parsed, err := url.Parse("http://" + text)
+	return err == nil && text != "" && parsed.Host == text && parsed.Port() == "" && !strings.ContainsAny(text, "*:")
 }
 
 // isOrigin compares with the form that browsers send, since the comparison with a request's Origin is exact.
