@@ -9,7 +9,10 @@ import (
 
 // EndpointOptions is the first script of an Endpoint; the setters change it later.
 type EndpointOptions struct {
-	Token         string   // bearer that every request must carry; empty = none asked
+	Token string // bearer that every request must carry; empty = none asked
+	// Authorize decides on each request's bearer instead of Token, such as [TokenServer.Live]; nil = Token decides.
+	Authorize func(token string) bool
+
 	Tools         []string // names listed by tools/list; nil = search_capabilities, execute_capability
 	Resources     []string // URIs listed by resources/list; empty = no resources capability
 	PageSize      int      // tools on one page of tools/list; 0 = all

@@ -56,7 +56,7 @@ func (e *Endpoint) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	script := e.current()
-	if script.Token != "" && r.Header.Get("Authorization") != "Bearer "+script.Token {
+	if !script.authorized(r.Header.Get("Authorization")) {
 		w.Header().Set("WWW-Authenticate", `Bearer error="invalid_token"`)
 		writeJSON(w, http.StatusUnauthorized, map[string]string{"error": "unauthorized"})
 		return
@@ -72,6 +72,15 @@ func (e *Endpoint) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Allow", "GET, POST, DELETE")
 		w.WriteHeader(http.StatusMethodNotAllowed)
 	}
+}
+
+// authorized looks at an Authorization header.
+func (o EndpointOptions) authorized(header string) bool {
+	if o.Authorize == nil {
+		return o.Token == "" || header == "Bearer "+o.Token
+	}
+	token, isBearer := strings.CutPrefix(header, "Bearer ")
+	return isBearer && o.Authorize(token)
 }
 
 // readRPC parses a POST's body and returns the key by which the request is counted and faulted.

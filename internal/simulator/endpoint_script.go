@@ -15,6 +15,11 @@ const (
 // Rotate makes token the only accepted bearer from now on; empty = none asked.
 func (e *Endpoint) Rotate(token string) { e.change(func(s *EndpointOptions) { s.Token = token }) }
 
+// SetAuthorize makes decide judge the bearer of each request from now on; nil leaves it to the fixed token.
+func (e *Endpoint) SetAuthorize(decide func(token string) bool) {
+	e.change(func(s *EndpointOptions) { s.Authorize = decide })
+}
+
 // SetTools replaces the listed tools without telling anyone; see NotifyToolsChanged.
 func (e *Endpoint) SetTools(names ...string) {
 	e.change(func(s *EndpointOptions) { s.Tools = slices.Clone(names) })
