@@ -173,8 +173,8 @@ func TestCase48RefreshOfADeadEngineTellsBothSteps(t *testing.T) {
 	down := health.EngineUnreachable(health.StageEngineDelivery, "connection refused")
 	w.at(30*time.Second, func() {
 		w.set(func() {
-			w.onDisconnect = func(engine.DisconnectRequest) engine.DisconnectResult {
-				return engine.DisconnectResult{Failure: &down}
+			w.onDisconnect = func(engine.DisconnectRequest) (engine.DisconnectResult, error) {
+				return engine.DisconnectResult{Failure: &down}, nil
 			}
 			w.onRegister = func(engine.RegisterRequest) (engine.RegisterResult, error) {
 				return engine.RegisterResult{}, apperr.FailedFinally(down, nil)
@@ -209,9 +209,9 @@ func TestCase49RemoveDisconnectsOnceAndEnds(t *testing.T) {
 func TestAConnectionWantedAgainWhileItIsRemovedGoesOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.onDisconnect = func(engine.DisconnectRequest) engine.DisconnectResult {
+	w.onDisconnect = func(engine.DisconnectRequest) (engine.DisconnectResult, error) {
 		w.env.SignalWorkflow(connection.SignalDesiredChanged, connection.DesiredChanged{Revision: "r1", Trigger: "again"})
-		return engine.DisconnectResult{OK: true}
+		return engine.DisconnectResult{OK: true}, nil
 	}
 	w.update(time.Minute, connection.UpdateRemove, "x", nil)
 	next := w.rollsOver(&connection.State{Key: key})
@@ -222,11 +222,11 @@ func TestAConnectionWantedAgainWhileItIsRemovedGoesOn(t *testing.T) {
 func TestARequestDuringARemovalDoesNotBringTheConnectionBack(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.onDisconnect = func(engine.DisconnectRequest) engine.DisconnectResult {
+	w.onDisconnect = func(engine.DisconnectRequest) (engine.DisconnectResult, error) {
 		w.updateNow(connection.UpdateProbe, "late", func(answer any) {
 			require.Equal(t, delivery.NotDesired, answer.(connection.Health).Delivery.State)
 		})
-		return engine.DisconnectResult{OK: true}
+		return engine.DisconnectResult{OK: true}, nil
 	}
 	w.update(time.Minute, connection.UpdateRemove, "x", nil)
 	w.env.ExecuteWorkflow(connection.WorkflowName, &connection.State{Key: key})

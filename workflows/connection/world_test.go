@@ -47,11 +47,13 @@ type world struct {
 	probes    int
 	looks     []engine.InspectRequest
 	drops     []engine.DisconnectRequest
+	mints     []endpoint.MintRequest
 	// onRegister, onProbe, onInspect answer; nil is the answer of a world where all is well.
 	onRegister   func(engine.RegisterRequest) (engine.RegisterResult, error)
 	onProbe      func() endpoint.ProbeResult
 	onInspect    func(engine.InspectRequest) (engine.InspectResult, error)
-	onDisconnect func(engine.DisconnectRequest) engine.DisconnectResult
+	onDisconnect func(engine.DisconnectRequest) (engine.DisconnectResult, error)
+	onMint       func(endpoint.MintRequest) (endpoint.MintResult, error)
 	answered     int
 	asked        int
 	// last is what a test wrote down of the end.
@@ -72,6 +74,7 @@ func newWorld(t tester) *world {
 	w.env.RegisterActivityWithOptions(w.load, activity.RegisterOptions{Name: desired.LoadName})
 	w.env.RegisterActivityWithOptions(w.register, activity.RegisterOptions{Name: engine.RegisterName})
 	w.env.RegisterActivityWithOptions(w.probe, activity.RegisterOptions{Name: endpoint.ProbeName})
+	w.env.RegisterActivityWithOptions(w.mint, activity.RegisterOptions{Name: endpoint.MintName})
 	w.env.RegisterActivityWithOptions(w.inspect, activity.RegisterOptions{Name: engine.InspectName})
 	w.env.RegisterActivityWithOptions(w.disconnect, activity.RegisterOptions{Name: engine.DisconnectName})
 	return w
@@ -118,9 +121,20 @@ func (w *world) disconnect(_ context.Context, in engine.DisconnectRequest) (engi
 	defer w.mu.Unlock()
 	w.drops = append(w.drops, in)
 	if w.onDisconnect != nil {
-		return w.onDisconnect(in), nil
+		return w.onDisconnect(in)
 	}
 	return engine.DisconnectResult{OK: true, LatencyMillis: 2}, nil
+}
+
+// mint gives a new token whenever the last one is not good enough any more.
+func (w *world) mint(_ context.Context, in endpoint.MintRequest) (endpoint.MintResult, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.mints = append(w.mints, in)
+	if w.onMint != nil {
+		return w.onMint(in)
+	}
+	return endpoint.MintResult{Sequence: 1}, nil
 }
 
 func delivered() engine.RegisterResult {
