@@ -28,6 +28,15 @@ func (r *runner) removeDemo(ctx context.Context) error {
 			return fmt.Errorf("remove demo: %w", err)
 		}
 	}
+	places, err := r.store.Workspaces(ctx, store.WorkspaceFilter{EngineID: demoEngineID})
+	if err != nil {
+		return fmt.Errorf("remove demo: %w", err)
+	}
+	for _, place := range places {
+		if _, err := r.store.DeleteWorkspace(ctx, place.ID, place.Directory); err != nil {
+			return fmt.Errorf("remove demo: %w", err)
+		}
+	}
 	if _, err := r.store.DeleteEngine(ctx, demoEngineID); err != nil {
 		return fmt.Errorf("remove demo: %w", err)
 	}

@@ -1,10 +1,8 @@
 package store
 
 import (
-	"bytes"
 	"context"
 	"database/sql"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -34,26 +32,19 @@ func (s *Store) PutDesired(ctx context.Context, want Desired) (changed bool, err
 	if !want.Profile.Valid() {
 		return false, fmt.Errorf("there is no profile %q", want.Profile)
 	}
-	text, err := encode(want)
+	text, err := encode(want.content())
 	if err != nil {
 		return false, err
 	}
-	// Looked at without the writers' lock first: applying a large manifest again then writes nothing and waits for nobody.
-	if same, err := s.sameDesired(s.run.desired.QueryRowContext(ctx, want.Workspace, want.Name, want.Directory), want, text); same || err != nil {
-		return false, err
-	}
-	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
-		same, err := s.sameDesired(tx.QueryRowContext(ctx, sqlDesired, want.Workspace, want.Name, want.Directory), want, text)
-		if same || err != nil {
-			return err
-		}
-		changed = true
-		return s.writeDesired(ctx, tx, want, text)
+	changed, err = s.putChanged(ctx, change{
+		query: sqlDesired, args: []any{want.Workspace, want.Name, want.Directory},
+		same:  func(row scanner) (bool, error) { return s.sameDesired(row, want, text) },
+		write: func(tx *sql.Tx) error { return s.writeDesired(ctx, tx, want, text) },
 	})
 	if isForeignKeyFault(err) {
 		err = fmt.Errorf("%w: %q", ErrUnknownEngine, want.EngineID)
 	}
-	return changed && err == nil, err
+	return changed, err
 }
 
 // Desired reads a desired config: ErrNotFound, or a *CorruptRowError.
@@ -65,13 +56,13 @@ func (s *Store) Desired(ctx context.Context, key Key) (Desired, error) {
 	return found, nil
 }
 
-// DeleteDesired removes a desired config, also one that cannot be read, and tells whether it was there.
+// DeleteDesired removes a desired config, also one that cannot be read, and what was minted for it. It tells whether it was there.
 func (s *Store) DeleteDesired(ctx context.Context, key Key) (existed bool, err error) {
-	result, err := s.write.ExecContext(ctx, sqlDeleteDesired, key.Workspace, key.Name, key.Directory)
+	existed, err = s.deleteWithToken(ctx, ConnectionCredential(key), sqlDeleteDesired, key.Workspace, key.Name, key.Directory)
 	if err != nil {
 		return false, fmt.Errorf("delete desired config (%s): %w", key, err)
 	}
-	return affected(result)
+	return existed, nil
 }
 
 // ListDesired reads the desired configs that the filter selects, in the order of their keys. Rows that cannot be read do not hide
@@ -82,39 +73,6 @@ func (s *Store) ListDesired(ctx context.Context, filter Filter) ([]Desired, erro
 		return found, fmt.Errorf("list desired configs: %w", err)
 	}
 	return found, nil
-}
-
-// KeysByEngine lists the connections of an engine in the order of their keys. It unseals nothing, so it lists those too whose
-// config cannot be read.
-func (s *Store) KeysByEngine(ctx context.Context, engineID string) (found []Key, err error) {
-	rows, err := s.run.keysByEngine.QueryContext(ctx, engineID)
-	if err != nil {
-		return nil, fmt.Errorf("list connections of engine %q: %w", engineID, err)
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var key Key
-		if err := rows.Scan(&key.Workspace, &key.Name, &key.Directory); err != nil {
-			return nil, fmt.Errorf("list connections of engine %q: %w", engineID, err)
-		}
-		found = append(found, key)
-	}
-	return found, rows.Err()
-}
-
-// plaintext is the sealed columns before sealing.
-type plaintext struct{ config, metadata []byte }
-
-func encode(want Desired) (plaintext, error) {
-	config, err := json.Marshal(want.Config)
-	if err != nil {
-		return plaintext{}, errors.New("the config cannot be written as JSON")
-	}
-	metadata, err := json.Marshal(want.Metadata)
-	if err != nil {
-		return plaintext{}, errors.New("the metadata cannot be written as JSON")
-	}
-	return plaintext{config: config, metadata: metadata}, nil
 }
 
 // sameDesired tells whether the row holds what is wanted. A damaged row does not.
@@ -129,60 +87,59 @@ func (s *Store) sameDesired(row scanner, want Desired, text plaintext) (bool, er
 	if stored.EngineID != want.EngineID || stored.Profile != want.Profile {
 		return false, nil
 	}
-	// Compared in the form that a read gives back: an absent value and its null are the same.
-	there, err := encode(stored)
-	if err != nil {
-		return false, err
-	}
-	again, err := rewrite(text)
-	return bytes.Equal(there.config, again.config) && bytes.Equal(there.metadata, again.metadata), err
-}
-
-func rewrite(text plaintext) (plaintext, error) {
-	var read Desired
-	if err := errors.Join(json.Unmarshal(text.config, &read.Config), json.Unmarshal(text.metadata, &read.Metadata)); err != nil {
-		return plaintext{}, errNotJSON
-	}
-	return encode(read)
+	return text.sameAs(stored.content())
 }
 
 func (s *Store) writeDesired(ctx context.Context, tx *sql.Tx, want Desired, text plaintext) error {
-	config, err := s.seal.bytes(text.config, desiredCell(want, "config"))
+	sealed, err := s.sealContent(text, func(column string) cell { return desiredCell(want, column) })
 	if err != nil {
 		return err
 	}
-	metadata, err := s.seal.bytes(text.metadata, desiredCell(want, "metadata"))
-	if err != nil {
-		return err
-	}
-	engine := sql.NullString{String: want.EngineID, Valid: want.EngineID != ""}
-	_, err = tx.ExecContext(ctx, sqlPutDesired, want.Workspace, want.Name, want.Directory, engine, string(want.Profile),
-		config, metadata, stamp(want.UpdatedAt))
+	_, err = tx.ExecContext(ctx, sqlPutDesired, want.Workspace, want.Name, want.Directory, nullable(want.EngineID), string(want.Profile),
+		sealed.config, sealed.metadata, sealed.source, stamp(want.UpdatedAt))
 	return err
 }
 
 func (s *Store) scanDesired(row scanner) (Desired, error) {
-	var found Desired
-	var engine sql.NullString
-	var profile string
-	var config, metadata []byte
-	var updatedAt int64
-	err := row.Scan(&found.Workspace, &found.Name, &found.Directory, &engine, &profile, &config, &metadata, &updatedAt)
-	if err != nil {
+	var raw desiredRow
+	if err := row.Scan(raw.targets()...); err != nil {
 		return Desired{}, missing(err)
 	}
-	corrupt := func(column string, cause error) (Desired, error) {
-		return Desired{}, &CorruptRowError{Table: tableDesired, Key: found.Key.String(), Column: column, Cause: cause}
+	return s.openDesired(raw)
+}
+
+// desiredRow is a row as it is stored; NULL where an outer join found none.
+type desiredRow struct {
+	workspace, name, directory, engine, profile sql.NullString
+	sealed                                      sealedContent
+	updatedAt                                   sql.NullInt64
+}
+
+// targets are in the order of desiredColumns.
+func (r *desiredRow) targets() []any {
+	return []any{&r.workspace, &r.name, &r.directory, &r.engine, &r.profile, &r.sealed.config, &r.sealed.metadata, &r.sealed.source, &r.updatedAt}
+}
+
+func (r *desiredRow) there() bool { return r.workspace.Valid }
+
+// clear is what can be read without keys.
+func (r *desiredRow) clear() Desired {
+	return Desired{
+		Key:      Key{Workspace: r.workspace.String, Name: r.name.String, Directory: r.directory.String},
+		EngineID: r.engine.String, Profile: desired.Profile(r.profile.String), UpdatedAt: fromMicros(r.updatedAt.Int64),
 	}
-	found.EngineID, found.Profile, found.UpdatedAt = engine.String, desired.Profile(profile), fromMicros(updatedAt)
-	if !found.Profile.Valid() {
-		return corrupt("profile", errors.New("is no profile"))
+}
+
+func (s *Store) openDesired(raw desiredRow) (Desired, error) {
+	found := raw.clear()
+	opened, err := s.openContent(raw.sealed, found.Profile, func(column string) cell { return desiredCell(found, column) })
+	if err != nil {
+		return Desired{}, damaged(err, tableDesired, found.Key.String())
 	}
-	if err := s.seal.openJSON(config, desiredCell(found, "config"), &found.Config); err != nil {
-		return corrupt("config", err)
-	}
-	if err := s.seal.openJSON(metadata, desiredCell(found, "metadata"), &found.Metadata); err != nil {
-		return corrupt("metadata", err)
-	}
+	found.Config, found.Metadata, found.TokenSource = opened.config, opened.metadata, opened.source
 	return found, nil
+}
+
+func (d Desired) content() content {
+	return content{config: d.Config, metadata: d.Metadata, source: d.TokenSource}
 }

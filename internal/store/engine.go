@@ -55,18 +55,8 @@ func (s *Store) Engines(ctx context.Context) ([]Engine, error) {
 	return engines, nil
 }
 
-// EnginesInUse lists the ids of the engines that connections name.
-func (s *Store) EnginesInUse(ctx context.Context) ([]string, error) {
-	ids, err := list(ctx, s.read, sqlEnginesInUse, nil, func(row scanner) (id string, err error) {
-		return id, row.Scan(&id)
-	})
-	if err != nil {
-		return nil, fmt.Errorf("list engines in use: %w", err)
-	}
-	return ids, nil
-}
-
-// DeleteEngine removes an engine and tells whether it was there; ErrEngineInUse when connections still name it.
+// DeleteEngine removes an engine and tells whether it was there; ErrEngineInUse when connections or
+// workspaces still name it.
 func (s *Store) DeleteEngine(ctx context.Context, id string) (existed bool, err error) {
 	result, err := s.write.ExecContext(ctx, sqlDeleteEngine, id)
 	if isForeignKeyFault(err) {

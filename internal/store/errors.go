@@ -9,11 +9,18 @@ import (
 // ErrNotFound says that there is no such row.
 var ErrNotFound = errors.New("not in the store")
 
-// ErrUnknownEngine says that a desired config names an engine that was not put before.
+// ErrUnknownEngine says that a desired config or a workspace names an engine that was not put before.
 var ErrUnknownEngine = errors.New("engine is not in the store: put it first")
 
-// ErrEngineInUse says that an engine cannot be deleted, because connections name it.
-var ErrEngineInUse = errors.New("connections use the engine: remove them first")
+// ErrEngineInUse says that an engine cannot be deleted, because connections or workspaces name it.
+var ErrEngineInUse = errors.New("connections or workspaces use the engine: remove them first")
+
+// ErrLeaseLost says that a lease was released, or that somebody else has taken it after it ran out: what its holder wanted to
+// write is not written.
+var ErrLeaseLost = errors.New("lease is lost: read the token anew")
+
+// ErrRevoked says that an API token was revoked, which cannot be undone.
+var ErrRevoked = errors.New("API token is revoked: make another one")
 
 // CorruptRowError says that a row is there but cannot be read: its sealed text was damaged, moved from another row or sealed with
 // another keyset, or its content makes no sense. The row is left as it is; writing it anew repairs it.
@@ -64,4 +71,25 @@ type PushInFlightError struct {
 
 func (e *PushInFlightError) Error() string {
 	return fmt.Sprintf("begin push (%s): another one is under way until %s at most", e.Key, e.Until.Format(time.RFC3339Nano))
+}
+
+// StaleIntentError says that an intent is not the one that its change was based on.
+type StaleIntentError struct {
+	Intent   Intent // as it was to be written
+	Expected int64
+	Found    int64 // 0: there is none
+}
+
+func (e *StaleIntentError) Error() string {
+	return fmt.Sprintf("put intent (%s): it has revision %d and not %d: read it anew and decide again", e.Intent, e.Found, e.Expected)
+}
+
+// LeaseHeldError says that somebody else is minting the token of a credential.
+type LeaseHeldError struct {
+	Credential string
+	Until      time.Time
+}
+
+func (e *LeaseHeldError) Error() string {
+	return fmt.Sprintf("acquire lease of credential %q: another holder has it until %s at most", e.Credential, e.Until.Format(time.RFC3339Nano))
 }

@@ -19,9 +19,7 @@ const (
 
 	sqlDeleteEngine = `DELETE FROM engine WHERE id = $1`
 
-	sqlEnginesInUse = `SELECT DISTINCT engine_id FROM connection_desired WHERE engine_id IS NOT NULL ORDER BY engine_id`
-
-	desiredColumns = `workspace, name, directory, engine_id, profile, config, metadata, updated_at`
+	desiredColumns = `workspace, name, directory, engine_id, profile, config, metadata, token_source, updated_at`
 
 	sqlDesired = `SELECT ` + desiredColumns + ` FROM connection_desired WHERE workspace = $1 AND name = $2 AND directory = $3`
 
@@ -29,12 +27,10 @@ const (
 		WHERE ($1 = '' OR workspace = $1) AND ($2 = '' OR name = $2) AND ($3 = '' OR engine_id = $3)
 		ORDER BY workspace, name, directory`
 
-	sqlKeysByEngine = `SELECT workspace, name, directory FROM connection_desired WHERE engine_id = $1
-		ORDER BY workspace, name, directory`
-
-	sqlPutDesired = `INSERT INTO connection_desired (` + desiredColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+	sqlPutDesired = `INSERT INTO connection_desired (` + desiredColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 		ON CONFLICT (workspace, name, directory) DO UPDATE SET engine_id = excluded.engine_id, profile = excluded.profile,
-			config = excluded.config, metadata = excluded.metadata, updated_at = excluded.updated_at`
+			config = excluded.config, metadata = excluded.metadata, token_source = excluded.token_source,
+			updated_at = excluded.updated_at`
 
 	sqlDeleteDesired = `DELETE FROM connection_desired WHERE workspace = $1 AND name = $2 AND directory = $3`
 
@@ -70,7 +66,7 @@ const (
 
 // statements are the ones that run often.
 type statements struct {
-	engine, desired, keysByEngine, probe, lastPush *sql.Stmt // on the reading pool
+	engine, desired, effective, keysByEngine, token, probe, lastPush *sql.Stmt // on the reading pool
 
 	putProbe, beginPush, finishPush *sql.Stmt // on the writing connection
 }
@@ -83,7 +79,9 @@ func (s *statements) prepare(ctx context.Context, read, write *sql.DB) error {
 	}{
 		{&s.engine, read, sqlEngine},
 		{&s.desired, read, sqlDesired},
+		{&s.effective, read, sqlEffective},
 		{&s.keysByEngine, read, sqlKeysByEngine},
+		{&s.token, read, sqlToken},
 		{&s.probe, read, sqlProbe},
 		{&s.lastPush, read, sqlLastPush},
 		{&s.putProbe, write, sqlPutProbe},

@@ -10,8 +10,13 @@ import (
 // scanner is a *sql.Row or *sql.Rows.
 type scanner interface{ Scan(target ...any) error }
 
+// querier is a pool or a transaction.
+type querier interface {
+	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
+}
+
 // list reads all rows of a query. Corrupt rows are left out of the answer and joined in the error; any other error ends the list.
-func list[T any](ctx context.Context, db *sql.DB, query string, args []any, scan func(scanner) (T, error)) (found []T, err error) {
+func list[T any](ctx context.Context, db querier, query string, args []any, scan func(scanner) (T, error)) (found []T, err error) {
 	rows, err := db.QueryContext(ctx, query, args...)
 	if err != nil {
 		return nil, err
@@ -68,4 +73,9 @@ func fromMicros(micros int64) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMicro(micros).UTC()
+}
+
+// nullable stores an absent text as NULL.
+func nullable(text string) sql.NullString {
+	return sql.NullString{String: text, Valid: text != ""}
 }

@@ -6,13 +6,11 @@ import (
 	"embed"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
 	"time"
 
-	"github.com/pressly/goose/v3"
 	"modernc.org/sqlite"
 	sqlitelib "modernc.org/sqlite/lib"
 
@@ -59,10 +57,7 @@ func prepare(ctx context.Context, options Options) (path string, err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 
-	if err := migrate(ctx, db, path); err != nil {
-		return "", err
-	}
-	return path, proveKeysets(ctx, db, path, options.Keys)
+	return path, migrate(ctx, db, path, options.Keys)
 }
 
 // makePrivate runs before SQLite sees the file, because SQLite gives its side files the mode of the database.
@@ -76,28 +71,6 @@ func makePrivate(path string) error {
 		err = file.Chmod(0o600)
 	}
 	return errors.Join(err, file.Close())
-}
-
-func migrate(ctx context.Context, db *sql.DB, path string) error {
-	files, err := fs.Sub(migrations, "migrations/sqlite")
-	if err != nil {
-		return err
-	}
-	provider, err := goose.NewProvider(goose.DialectSQLite3, db, files)
-	if err != nil {
-		return fmt.Errorf("read migrations: %w", err)
-	}
-	found, known, err := provider.GetVersions(ctx)
-	if err != nil {
-		return fmt.Errorf("read schema version: %w", err)
-	}
-	if found > known {
-		return &NewerSchemaError{Path: path, Found: found, Known: known}
-	}
-	if _, err := provider.Up(ctx); err != nil {
-		return fmt.Errorf("migrate: %w", err)
-	}
-	return nil
 }
 
 // openPool opens the file with at most size connections; every transaction begins as a writer, so that it never has to be given

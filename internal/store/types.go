@@ -34,6 +34,8 @@ type Desired struct {
 	Profile  desired.Profile
 	Config   desired.Config   // sealed at rest as a whole: headers and the URL's query may be secret
 	Metadata desired.Metadata // sealed at rest
+	// TokenSource is nil when the headers are sent as they are; sealed at rest.
+	TokenSource *desired.TokenSource
 
 	UpdatedAt time.Time // of the last change; given as zero, the time of writing is taken
 }

@@ -16,6 +16,8 @@ type revisionInput struct {
 	Profile  Profile          `json:"profile"`
 	Config   Config           `json:"config"`
 	Metadata revisionMetadata `json:"metadata"`
+	// Left out where there is none: configs without a source keep their names.
+	TokenSource *TokenSource `json:"tokenSource,omitempty"`
 }
 
 type revisionMetadata struct {
@@ -35,15 +37,21 @@ type revisionToken struct {
 // of the URL or the order of keys; another token, header or organisation gives
 // another one. Without the key it reveals nothing, so it may be shown and logged.
 func Revision(mac MAC, p Profile, c Config, m Metadata) (string, error) {
+	return RevisionWith(mac, p, c, m, nil)
+}
+
+// RevisionWith is [Revision] of a config whose token comes from a source. All of
+// the source counts, its secrets too; what it mints does not.
+func RevisionWith(mac MAC, p Profile, c Config, m Metadata, src *TokenSource) (string, error) {
 	if normal, err := NormaliseURL(p, c.URL); err == nil {
 		c.URL = normal
 	}
 	token := facts(m.Token)
 	input := revisionInput{Profile: p, Config: c, Metadata: revisionMetadata{
-		Token:                 revisionToken{Present: authorized(c.Headers) || len(token) > 0, Metadata: token},
+		Token:                 revisionToken{Present: authorized(c.Headers) || len(token) > 0 || src != nil, Metadata: token},
 		Org:                   facts(m.Org),
 		ConnectCatalogEnabled: m.ConnectCatalogEnabled,
-	}}
+	}, TokenSource: src.normal()}
 	if input.Metadata.Token.Metadata == nil {
 		input.Metadata.Token.Metadata = map[string]any{}
 	}
