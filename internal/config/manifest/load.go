@@ -19,8 +19,7 @@ func Load(lookup strictyaml.Lookup, files ...string) (Manifest, error) {
 	for _, file := range files {
 		part, err := loadFile(lookup, file)
 		faults = append(faults, err)
-		whole.Engines = append(whole.Engines, part.Engines...)
-		whole.Workspaces = append(whole.Workspaces, part.Workspaces...)
+		whole.add(part)
 	}
 	if err := errors.Join(faults...); err != nil {
 		return Manifest{}, err
@@ -43,13 +42,18 @@ func loadFile(lookup strictyaml.Lookup, file string) (Manifest, error) {
 		if err := document.Decode(&part); err != nil {
 			return Manifest{}, err
 		}
-		whole.Engines = append(whole.Engines, part.Engines...)
-		whole.Workspaces = append(whole.Workspaces, part.Workspaces...)
+		whole.add(part)
 	}
 	if err := whole.settle(file); err != nil {
 		return Manifest{}, err
 	}
 	return whole, nil
+}
+
+func (m *Manifest) add(part Manifest) {
+	m.Engines = append(m.Engines, part.Engines...)
+	m.Accounts = append(m.Accounts, part.Accounts...)
+	m.Workspaces = append(m.Workspaces, part.Workspaces...)
 }
 
 // settle notes the file in every part, and resolves directories against the file's own folder.
@@ -60,6 +64,13 @@ func (m *Manifest) settle(file string) error {
 	}
 	for i := range m.Engines {
 		m.Engines[i].file = file
+	}
+	for i := range m.Accounts {
+		account := &m.Accounts[i]
+		account.file = file
+		for j := range account.Connections {
+			account.Connections[j].file = file
+		}
 	}
 	for i := range m.Workspaces {
 		workspace := &m.Workspaces[i]

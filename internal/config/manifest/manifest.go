@@ -10,7 +10,16 @@ import (
 // Manifest is what one or more files ask for. Every engine that a workspace names is in Engines.
 type Manifest struct {
 	Engines    []Engine    `yaml:"engines"`
+	Accounts   []Account   `yaml:"accounts"`
 	Workspaces []Workspace `yaml:"workspaces"`
+}
+
+// Account is the connections that all workspaces of an account should have.
+type Account struct {
+	ID          string       `yaml:"id"`
+	Connections []Connection `yaml:"connections"`
+
+	place `yaml:"-"`
 }
 
 // Engine is an OpenCode server.
@@ -28,6 +37,7 @@ type Workspace struct {
 	ID          string       `yaml:"id"`
 	Directory   string       `yaml:"directory"` // absolute and cleaned; links resolved where the folder exists on this machine
 	Engine      string       `yaml:"engine"`    // an Engine's ID
+	Account     string       `yaml:"account"`   // whose shared connections it has; DefaultAccount where the file gives none
 	Connections []Connection `yaml:"connections"`
 
 	place `yaml:"-"`
@@ -45,9 +55,13 @@ type Connection struct {
 	ExpectedTools []string          `yaml:"expectedTools"`
 	TokenMetadata map[string]any    `yaml:"tokenMetadata"`
 	Org           map[string]any    `yaml:"org"`
+	TokenSource   *TokenSource      `yaml:"tokenSource"` // nil: the headers are sent as they are
 
 	place `yaml:"-"`
 }
+
+// DefaultAccount is the account of a workspace for which none is given.
+const DefaultAccount = "default"
 
 // The profiles that a file may name.
 const (
@@ -69,6 +83,13 @@ func (e *Engine) UnmarshalYAML(node *yaml.Node) error {
 	type plain Engine
 	e.line = node.Line
 	return node.Decode((*plain)(e))
+}
+
+// UnmarshalYAML keeps the line.
+func (a *Account) UnmarshalYAML(node *yaml.Node) error {
+	type plain Account
+	a.line = node.Line
+	return node.Decode((*plain)(a))
 }
 
 // UnmarshalYAML keeps the line.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/config/manifest"
 	"github.com/holdfast-mcp/holdfast/internal/config/strictyaml"
+	"github.com/holdfast-mcp/holdfast/internal/domain/desired"
 )
 
 const full = `
@@ -88,6 +89,36 @@ func TestAConnectionsBodyIsInTheFormThatNormalisationTakes(t *testing.T) {
 	require.JSONEq(t, `{"config": {"type":"remote","url":"http://127.0.0.1:1/mcp","enabled":false,"oauth":false,"timeout":900}}`, string(body))
 }
 
+func TestAccountsShareConnectionsAndATokenMayHaveASource(t *testing.T) {
+	t.Parallel()
+	read, err := manifest.Load(variables, manifestFile(t, `
+accounts:
+  - id: team
+    connections:
+      - name: search
+        url: http://u/mcp
+        tokenSource: {kind: client_credentials, tokenUrl: "http://a/token", clientId: c, clientSecret: "${PASSWORD}", scopes: [a, b], margin: 5m}
+workspaces:
+  - {id: w1, directory: /d, engine: http://e, account: team}
+  - id: w2
+    directory: /d
+    engine: http://e
+    connections: [{name: own, url: "http://u/mcp", tokenSource: {kind: env, variable: OWN_TOKEN}}]
+`))
+	require.NoError(t, err)
+	require.Equal(t, "team", read.Accounts[0].ID)
+	require.Equal(t, manifest.ProfileGeneric, read.Accounts[0].Connections[0].Profile)
+	source, err := read.Accounts[0].Connections[0].TokenSource.Desired()
+	require.NoError(t, err)
+	require.Equal(t, &desired.TokenSource{
+		Kind: desired.SourceClientCredentials, TokenURL: "http://a/token", ClientID: "c", ClientSecret: "p ${TOKEN} $$",
+		Scopes: []string{"a", "b"}, MarginSeconds: 300,
+	}, source)
+	require.Equal(t, "team", read.Workspaces[0].Account)
+	require.Equal(t, manifest.DefaultAccount, read.Workspaces[1].Account)
+	require.Equal(t, "OWN_TOKEN", read.Workspaces[1].Connections[0].TokenSource.Variable, "a name, not its value")
+}
+
 func TestSeveralFilesAreReadAsOne(t *testing.T) {
 	t.Parallel()
 	engines := manifestFile(t, "engines: [{id: e, url: 'http://e'}]\n")
@@ -108,7 +139,7 @@ func TestAFaultNamesFileAndLineAndNoValue(t *testing.T) {
 	head := "workspaces:\n  - id: w\n    directory: /d\n    engine: http://e\n    connections:\n"
 	for _, tc := range []struct{ name, text, want string }{
 		{"unknown key", head + "      - name: a\n        url: http://u\n        header: {A: s3cr3t}\n", `:8: unknown key "header" in workspaces[0].connections[0]`},
-		{"unknown key at the top", "engine: []\n", `:1: unknown key "engine" in the document: known are engines, workspaces`},
+		{"unknown key at the top", "engine: []\n", `:1: unknown key "engine" in the document: known are engines, accounts, workspaces`},
 		{"internal field", head + "      - {name: a, url: http://u, place: {}}\n", `:6: unknown key "place"`},
 		{"key twice", head + "      - name: a\n        url: http://u\n        url: http://s3cr3t\n", `:8: key "url" is given twice in workspaces[0].connections[0], first at line 7`},
 		{"key twice in free values", head + "      - {name: a, url: http://u, org: {id: s3cr3t, id: b}}\n", `:6: key "id" is given twice`},
@@ -132,6 +163,14 @@ func TestAFaultNamesFileAndLineAndNoValue(t *testing.T) {
 		{"engine's query", "engines:\n  - url: http://h?k=s3cr3t\n", ":2: engine's url must not have a query"},
 		{"engine twice", "engines:\n  - {id: e, url: http://a}\n  - {id: e, url: http://b}\n", `:3: engine "e" is given twice, first at`},
 		{"engine's url twice", "engines:\n  - {id: e, url: http://a}\n  - {id: f, url: 'http://A:80/'}\n", `:3: the url of engine "f" is that of engine "e"`},
+		{"account without id", "accounts:\n  - connections: []\n", ":2: account needs id"},
+		{"account's connection without url", "accounts:\n  - id: a\n    connections:\n      - name: s\n", ":4: connection needs url"},
+		{"account's connection twice", "accounts:\n  - id: a\n    connections: [{name: s, url: http://u}]\n  - id: a\n    connections: [{name: s, url: http://s3cr3t}]\n", `:5: connection "s" of account "a" is given twice, first at`},
+		{"account with a directory", "accounts:\n  - id: a\n    directory: /d\n", `:3: unknown key "directory" in accounts[0]`},
+		{"workspace with two accounts", "workspaces:\n  - {id: w, directory: /d, engine: http://e, account: a}\n  - {id: w, directory: /d, engine: http://e}\n", `:3: workspace "w" has another account here than at`},
+		{"workspace with two engines", "workspaces:\n  - {id: w, directory: /d, engine: http://e}\n  - {id: w, directory: /d, engine: http://f}\n", `:3: workspace "w" has another engine here than at`},
+		{"unknown key of a token source", head + "      - {name: a, url: http://u, tokenSource: {kind: literal, token: s3cr3t}}\n", `:6: unknown key "token" in workspaces[0].connections[0].tokenSource`},
+		{"margin of a token source", head + "      - {name: a, url: http://u, tokenSource: {kind: literal, value: s3cr3t, margin: soon}}\n", ":6: tokenSource.margin must be a duration"},
 		{"broken", "workspaces:\n  - {id: s3cr3t\n", "not valid YAML"},
 		{"variable without quotes in braces", "engines: [{url: ${SECRET}, password: s3cr3t}]\n", "not valid YAML: did not find expected ',' or '}': inside { } a value with ${NAME} needs quotes"},
 		{"alias of nothing", "workspaces: *s3cr3t\n", "not valid YAML"},

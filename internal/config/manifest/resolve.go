@@ -9,9 +9,15 @@ import (
 
 // resolve checks the whole and replaces each workspace's engine by an id.
 func (m Manifest) resolve() (Manifest, error) {
-	r := &resolver{byID: map[string]Engine{}, byURL: map[string]string{}, connections: map[connectionKey]place{}}
+	r := &resolver{
+		byID: map[string]Engine{}, byURL: map[string]string{}, connections: map[connectionKey]place{},
+		workspaces: map[workspaceKey]Workspace{},
+	}
 	for _, engine := range m.Engines {
 		r.engine(engine)
+	}
+	for i := range m.Accounts {
+		r.account(&m.Accounts[i])
 	}
 	for i := range m.Workspaces {
 		r.workspace(&m.Workspaces[i])
@@ -23,12 +29,16 @@ func (m Manifest) resolve() (Manifest, error) {
 	return m, nil
 }
 
-type connectionKey struct{ workspace, directory, name string }
+// connectionKey is of a workspace's own connection, or of an account's.
+type connectionKey struct{ account, workspace, directory, name string }
+
+type workspaceKey struct{ id, directory string }
 
 type resolver struct {
 	byID        map[string]Engine
 	byURL       map[string]string // normal URL to id
 	connections map[connectionKey]place
+	workspaces  map[workspaceKey]Workspace
 
 	engines []Engine
 	faults  []error
@@ -82,8 +92,50 @@ func (r *resolver) workspace(workspace *Workspace) {
 	if workspace.Engine != "" {
 		workspace.Engine = r.engineOf(*workspace)
 	}
+	if workspace.Account == "" {
+		workspace.Account = DefaultAccount
+	}
+	r.once(*workspace)
 	for i := range workspace.Connections {
-		r.connection(*workspace, &workspace.Connections[i])
+		connection := &workspace.Connections[i]
+		r.connection(connection)
+		if workspace.ID != "" && connection.Name != "" {
+			if err := (delivery.Key{Workspace: workspace.ID, Name: connection.Name, Directory: workspace.Directory}).Validate(); err != nil {
+				r.fault(connection.place, "%v", err)
+			}
+		}
+		r.single(connectionKey{"", workspace.ID, workspace.Directory, connection.Name}, *connection,
+			fmt.Sprintf("workspace %q", workspace.ID))
+	}
+}
+
+// once takes a workspace that is given in parts, and refuses parts that contradict each other.
+func (r *resolver) once(workspace Workspace) {
+	key := workspaceKey{workspace.ID, workspace.Directory}
+	first, twice := r.workspaces[key]
+	switch {
+	case !twice:
+		r.workspaces[key] = workspace
+	case first.Engine != workspace.Engine:
+		r.fault(workspace.place, "workspace %q has another engine here than at %s", workspace.ID, first.Where())
+	case first.Account != workspace.Account:
+		r.fault(workspace.place, "workspace %q has another account here than at %s", workspace.ID, first.Where())
+	}
+}
+
+func (r *resolver) account(account *Account) {
+	if account.ID == "" {
+		r.fault(account.place, "account needs id")
+	}
+	for i := range account.Connections {
+		connection := &account.Connections[i]
+		r.connection(connection)
+		if connection.Name != "" {
+			if err := (delivery.Key{Workspace: "any", Name: connection.Name}).Validate(); err != nil {
+				r.fault(connection.place, "%v", err)
+			}
+		}
+		r.single(connectionKey{account.ID, "", "", connection.Name}, *connection, fmt.Sprintf("account %q", account.ID))
 	}
 }
 
@@ -110,7 +162,7 @@ func (r *resolver) engineOf(workspace Workspace) string {
 	return engine.ID
 }
 
-func (r *resolver) connection(workspace Workspace, connection *Connection) {
+func (r *resolver) connection(connection *Connection) {
 	if connection.Name == "" {
 		r.fault(connection.place, "connection needs name")
 	}
@@ -127,14 +179,15 @@ func (r *resolver) connection(workspace Workspace, connection *Connection) {
 	if connection.TimeoutMillis < 0 || connection.TimeoutMillis > 600_000 {
 		r.fault(connection.place, "timeout is out of range: give 1 to 600000 milliseconds")
 	}
-	if workspace.ID != "" && connection.Name != "" {
-		if err := (delivery.Key{Workspace: workspace.ID, Name: connection.Name, Directory: workspace.Directory}).Validate(); err != nil {
-			r.fault(connection.place, "%v", err)
-		}
+	if _, err := connection.TokenSource.Desired(); err != nil {
+		r.fault(connection.place, "%v", err)
 	}
-	key := connectionKey{workspace.ID, workspace.Directory, connection.Name}
+}
+
+// single refuses a name that its workspace or account has already.
+func (r *resolver) single(key connectionKey, connection Connection, of string) {
 	if first, twice := r.connections[key]; twice {
-		r.fault(connection.place, "connection %q of workspace %q is given twice, first at %s", connection.Name, workspace.ID, first.Where())
+		r.fault(connection.place, "connection %q of %s is given twice, first at %s", connection.Name, of, first.Where())
 		return
 	}
 	r.connections[key] = connection.place
