@@ -35,3 +35,8 @@ func (e realEngine) Configure(directory, name string, config map[string]any) {
 	require.NoError(e.tb, err)
 	require.NoError(e.tb, os.WriteFile(filepath.Join(directory, "opencode.json"), encoded, 0o600))
 }
+
+func (e realEngine) SetConfiguration(directory, text string) {
+	e.tb.Helper()
+	require.NoError(e.tb, os.WriteFile(filepath.Join(directory, "opencode.json"), []byte(text), 0o600))
+}

@@ -25,6 +25,8 @@ var routes = map[string]struct {
 	bad []string
 	// global methods concern no directory.
 	global bool
+	// streamed answers are read as they come: a broken one is not asked for again.
+	streamed bool
 }{
 	"health": {
 		call:   func(ctx context.Context, c *engineapi.Client) (any, error) { return c.Health(ctx) },
@@ -78,6 +80,44 @@ var routes = map[string]struct {
 		good: `{"username":"x","mcp":{"own":{"type":"local"}}}`,
 		want: map[string]json.RawMessage{"own": json.RawMessage(`{"type":"local"}`)},
 		bad:  []string{`{"mcp":[]}`, `true`},
+	},
+	"configuration": {
+		call: func(ctx context.Context, c *engineapi.Client) (any, error) {
+			return c.Configuration(ctx, directory)
+		},
+		method: http.MethodGet, path: "/config",
+		good: `{"permission":{"b":"deny","a":"ask"},"tools":{"b":false},"default_agent":"x","agent":{"x":{"permission":"allow"}}}`,
+		want: engineapi.Configuration{
+			Permission: json.RawMessage(`{"b":"deny","a":"ask"}`), Tools: json.RawMessage(`{"b":false}`), DefaultAgent: "x",
+			Agents: map[string]engineapi.AgentConfiguration{"x": {Permission: json.RawMessage(`"allow"`)}},
+		},
+		bad: []string{`{"agent":[]}`, `true`},
+	},
+	"global configuration": {
+		call: func(ctx context.Context, c *engineapi.Client) (any, error) {
+			return c.GlobalConfiguration(ctx)
+		},
+		method: http.MethodGet, path: "/global/config", global: true,
+		good: `{"tools":{"b":false}}`,
+		want: engineapi.Configuration{Tools: json.RawMessage(`{"b":false}`)},
+		bad:  []string{`{"agent":[]}`, `true`},
+	},
+	"model": {
+		call: func(ctx context.Context, c *engineapi.Client) (any, error) {
+			return c.Model(ctx, directory, "two", "m")
+		},
+		method: http.MethodGet, path: "/config/providers", streamed: true,
+		good: `{"default":{},"providers":[{"models":{"m":{}},"id":"one"},{"id":"two","models":{"m":{"capabilities":{"toolcall":true}}}}]}`,
+		want: engineapi.Model{Exists: true, ToolCall: true},
+		bad:  []string{`{}`, `true`, `{"providers":{}}`, `{"providers":[{"id":"one"}`, `{"providers":[1]}`, `[]`},
+	},
+	"tools of a model": {
+		call: func(ctx context.Context, c *engineapi.Client) (any, error) {
+			return c.ProviderTools(ctx, directory, "p", "m")
+		},
+		method: http.MethodGet, path: "/experimental/tool",
+		good: `[{"id":"bash","description":"x"},{"id":"read"}]`, want: []string{"bash", "read"},
+		bad: []string{`{}`, `[{}]`, `["bash"]`, `true`},
 	},
 	"resources": {
 		call:   func(ctx context.Context, c *engineapi.Client) (any, error) { return c.Resources(ctx, directory) },
@@ -180,7 +220,7 @@ func TestReadsAreRepeatedOnceAndWritesAreNot(t *testing.T) {
 			_, err := tc.call(t.Context(), clientFor(t, e))
 			require.Equal(t, httpclient.KindUnreachable, httpclient.KindOf(err))
 			want := 1
-			if tc.method == http.MethodGet {
+			if tc.method == http.MethodGet && !tc.streamed {
 				want = 2
 			}
 			require.Len(t, e.requests(), want)

@@ -42,7 +42,8 @@ type Engine struct {
 	run           *run // of the current or last start
 	hungBoot      time.Duration
 	configured    map[string]map[string]map[string]any // directory, name, config: what an opencode.json says
-	patched       string                               // last body of PATCH /global/config
+	settings      settings
+	patched       string // last body of PATCH /global/config
 	registrations []Registration
 }
 
@@ -88,7 +89,7 @@ func NewEngine(options EngineOptions) (*Engine, error) {
 	}
 	e := &Engine{
 		options: options, hungBoot: options.HungBoot,
-		configured: make(map[string]map[string]map[string]any),
+		configured: make(map[string]map[string]map[string]any), settings: defaultSettings(),
 	}
 	e.server.addr = options.ListenAddress
 	e.server.handler = e.routes()

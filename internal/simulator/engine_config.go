@@ -16,6 +16,11 @@ func (e *Engine) getConfig(w http.ResponseWriter, _ *http.Request, c call) {
 	if servers := e.configuration(c.directory); len(servers) > 0 {
 		config["mcp"] = servers
 	}
+	for _, m := range e.document(c.directory).told() {
+		if m.name != "mcp" {
+			config[m.name] = m.value
+		}
+	}
 	writeJSON(w, http.StatusOK, config)
 }
 
@@ -31,7 +36,10 @@ func (e *Engine) patchConfig(w http.ResponseWriter, r *http.Request, c call) {
 }
 
 func (e *Engine) getGlobalConfig(w http.ResponseWriter, _ *http.Request, _ call) {
-	writeJSON(w, http.StatusOK, map[string]string{"$schema": configSchema})
+	e.mu.Lock()
+	told := append(document{{"$schema", configSchema}}, e.settings.global...)
+	e.mu.Unlock()
+	writeJSON(w, http.StatusOK, told)
 }
 
 // patchGlobalConfig disposes all instances, but only when the configuration became another one by it.
@@ -72,25 +80,8 @@ func (e *Engine) getSessionStatus(w http.ResponseWriter, _ *http.Request, c call
 	writeJSON(w, http.StatusOK, sessions)
 }
 
-func (e *Engine) getProvider(w http.ResponseWriter, _ *http.Request, c call) {
-	e.boot(c.run, c.directory)
-	model := map[string]any{
-		"id": "scripted", "providerID": "simulator", "name": "Scripted", "status": "active",
-		"capabilities": map[string]any{"toolcall": true, "reasoning": false, "attachment": false},
-	}
-	writeJSON(w, http.StatusOK, map[string]any{
-		"all": []any{map[string]any{
-			"id": "simulator", "name": "Simulator", "source": "custom", "models": map[string]any{"scripted": model},
-		}},
-		"default":   map[string]string{"simulator": "scripted"},
-		"connected": []string{"simulator"},
-	})
-}
-
 func (e *Engine) getToolIDs(w http.ResponseWriter, _ *http.Request, c call) {
 	e.boot(c.run, c.directory)
-	writeJSON(w, http.StatusOK, []string{
-		"invalid", "question", "bash", "read", "glob", "grep", "edit", "write", "task", "webfetch", "todowrite",
-		"websearch", "skill", "apply_patch",
-	})
+	// Some are listed that no model is given.
+	writeJSON(w, http.StatusOK, append(e.toolIDs(), "websearch", "apply_patch"))
 }

@@ -34,7 +34,9 @@ func (e *Engine) routes() http.Handler {
 		RoutePatchGlobal:   e.patchGlobalConfig,
 		RouteSessionStatus: e.getSessionStatus,
 		RouteProvider:      e.getProvider,
+		RouteModels:        e.getConfigProviders,
 		RouteToolIDs:       e.getToolIDs,
+		RouteProviderTools: e.getProviderTools,
 		RouteResources:     e.getResources,
 		RouteEvents:        e.getEvents,
 		RouteGlobalEvents:  e.getGlobalEvents,
@@ -78,9 +80,16 @@ func (e *Engine) admit(route Route, serve handler) http.Handler {
 				return
 			}
 		}
+		if err := e.refusalOf(directory); err != nil && !route.global() {
+			writeJSON(w, http.StatusBadRequest, refusal(directory, err))
+			return
+		}
 		serve(w, r, call{run: run, directory: directory})
 	})
 }
+
+// global reports whether a route concerns no directory.
+func (r Route) global() bool { return strings.Contains(string(r), " /global/") }
 
 // hold never answers; it returns when the caller has left or the engine is killed.
 func hold(r *http.Request) {

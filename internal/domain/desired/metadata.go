@@ -115,7 +115,15 @@ func ExpectedTools(p Profile, m Metadata) []string {
 	return slices.Clone(m.ExpectedTools)
 }
 
-// EngineToolID is the id under which an engine offers a server's tool to models.
+// EngineToolID is the id under which an engine offers a server's tool to models: all
+// but ASCII letters, digits, "_" and "-" becomes "_".
 func EngineToolID(server, tool string) string {
-	return server + "_" + tool
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r >= 'a' && r <= 'z', r >= 'A' && r <= 'Z', r >= '0' && r <= '9', r == '-':
+			return r
+		default:
+			return '_'
+		}
+	}, server+"_"+tool)
 }

@@ -185,4 +185,5 @@ func TestExpectedToolsDependOnTheProfile(t *testing.T) {
 	require.Equal(t, []string{"echo"}, desired.ExpectedTools(desired.ProfileGeneric, m))
 	require.Empty(t, desired.ExpectedTools(desired.ProfileGeneric, desired.DefaultMetadata()))
 	require.Equal(t, "openwork-cloud_search_capabilities", desired.EngineToolID("openwork-cloud", desired.ToolSearchCapabilities))
+	require.Equal(t, "my_srv_X-1_a_b", desired.EngineToolID("my.srv X-1", "a/b"), "as engine 1.18.33 offers it")
 }

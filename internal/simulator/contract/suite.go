@@ -27,6 +27,8 @@ type Engine interface {
 	Restart()
 	// Configure defines an MCP server in a directory's own configuration, before the directory is first used.
 	Configure(directory, name string, config map[string]any)
+	// SetConfiguration makes a text the directory's opencode.json, before the directory is first used.
+	SetConfiguration(directory, text string)
 }
 
 // Start makes an engine that ends with the test; an empty password means no authentication.
@@ -40,6 +42,7 @@ func Run(t *testing.T, start Start) {
 		s := newSuite(t, start, "")
 		for _, group := range []map[string]func(*testing.T, *site){
 			statusCases(), registrationCases(), payloadCases(), routeCases(), eventCases(),
+			toolCases(),
 		} {
 			for claim, check := range group {
 				t.Run(claim, func(t *testing.T) {
