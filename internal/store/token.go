@@ -59,7 +59,7 @@ func (s *Store) PutToken(ctx context.Context, lease TokenLease, token Token) err
 		if err := stillHeld(ctx, tx, lease); err != nil {
 			return err
 		}
-		return s.writeToken(ctx, tx, token)
+		return s.writeTokenBy(ctx, tx, sqlPutToken, token)
 	})
 	if err != nil {
 		return fmt.Errorf("put token of credential %q: %w", token.Credential, err)
@@ -77,18 +77,19 @@ func (s *Store) DropToken(ctx context.Context, credential string, sequence int64
 	return affected(result)
 }
 
-func (s *Store) writeToken(ctx context.Context, tx *sql.Tx, token Token) error {
-	access, err := s.seal.bytes([]byte(token.AccessToken), tokenCell(token, "access_token"))
-	if err != nil {
-		return err
-	}
-	var refresh []byte
-	if token.RefreshToken != "" {
-		if refresh, err = s.seal.bytes([]byte(token.RefreshToken), tokenCell(token, "refresh_token")); err != nil {
+// writeTokenBy runs a statement that takes the columns of a token.
+func (s *Store) writeTokenBy(ctx context.Context, tx *sql.Tx, statement string, token Token) error {
+	sealed := [2][]byte{} // NULL where there is nothing to seal
+	for i, each := range []struct{ column, secret string }{{"access_token", token.AccessToken}, {"refresh_token", token.RefreshToken}} {
+		if each.secret == "" {
+			continue
+		}
+		var err error
+		if sealed[i], err = s.seal.bytes([]byte(each.secret), tokenCell(token, each.column)); err != nil {
 			return err
 		}
 	}
-	_, err = tx.ExecContext(ctx, sqlPutToken, token.Credential, token.SourceDigest, access, refresh,
+	_, err := tx.ExecContext(ctx, statement, token.Credential, token.SourceDigest, sealed[0], sealed[1],
 		toMicros(token.MintedAt), toMicros(token.ExpiresAt), toMicros(token.RenewAt))
 	return err
 }
