@@ -39,6 +39,9 @@ func TestAnyDesiredConfigComesBackAsItWasPut(t *testing.T) {
 			Metadata:  desired.Metadata{Org: map[string]any{"id": text.Draw(t, "org")}},
 			UpdatedAt: monday,
 		}
+		if rapid.Bool().Draw(t, "with a token source") {
+			want.TokenSource = source(text.Draw(t, "secret"))
+		}
 		if _, err := opened.PutDesired(ctx, want); err != nil {
 			t.Fatal(err)
 		}
@@ -80,6 +83,7 @@ func TestAnyDifferenceIsWritten(t *testing.T) {
 		{"enabled", func(d *store.Desired) { *d.Config.Enabled = false }},
 		{"oauth", func(d *store.Desired) { d.Config.OAuth = []byte("{}") }},
 		{"metadata", func(d *store.Desired) { d.Metadata.Org["id"] = "other" }},
+		{"token source", func(d *store.Desired) { d.TokenSource = source("one") }},
 		{"expected tools", func(d *store.Desired) { d.Metadata.ExpectedTools = nil }},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
@@ -97,6 +101,43 @@ func TestAnyDifferenceIsWritten(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, other, got)
 		})
+	}
+}
+
+func TestEveryChangeOfTheTokenSourceIsWritten(t *testing.T) {
+	t.Parallel()
+	opened, _ := open(t)
+	for _, tc := range []struct {
+		name    string
+		source  *desired.TokenSource
+		changed bool
+	}{
+		{"none", nil, true},
+		{"none again", nil, false},
+		{"added", source("one"), true},
+		{"again", source("one"), false},
+		{"another secret", source("two"), true},
+		{"no scopes and empty scopes are the same", func() *desired.TokenSource {
+			same := source("two")
+			same.Scopes = []string{}
+			return same
+		}(), false},
+		{"taken away", nil, true},
+	} {
+		own, shared := wanted(key("a")), sharedConfig("acme", "a")
+		own.TokenSource, shared.TokenSource = tc.source, tc.source
+		changed, err := opened.PutDesired(t.Context(), own)
+		require.NoError(t, err, tc.name)
+		require.Equal(t, tc.changed, changed, tc.name)
+		changed, err = opened.PutAccountDesired(t.Context(), shared)
+		require.NoError(t, err, tc.name)
+		require.Equal(t, tc.changed, changed, tc.name)
+	}
+}
+
+func source(secret string) *desired.TokenSource {
+	return &desired.TokenSource{
+		Kind: desired.SourceClientCredentials, TokenURL: "https://auth.example/token", ClientID: "c", ClientSecret: secret,
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -48,7 +49,7 @@ func writeMany(ctx context.Context, dir, process string) error {
 		return err
 	}
 	start := time.Now()
-	begun := 0
+	begun, last := 0, int64(0)
 	for i := range writesEach {
 		own, shared := key(fmt.Sprintf("%s-%d", process, i)), key("shared")
 		for _, each := range []store.Key{own, shared} {
@@ -61,7 +62,15 @@ func writeMany(ctx context.Context, dir, process string) error {
 				return err
 			}
 		}
-		err := opened.BeginPush(ctx, shared, store.Push{Generation: int64(i), StartedAt: start, Deadline: start.Add(time.Hour)})
+		put, err := opened.PutIntent(ctx, store.Intent{Workspace: process, Name: strconv.Itoa(i % 2), Kind: store.IntentEnabled})
+		if err != nil {
+			return err
+		}
+		if put.Revision <= last {
+			return fmt.Errorf("revision %d after %d", put.Revision, last)
+		}
+		last = put.Revision
+		err = opened.BeginPush(ctx, shared, store.Push{Generation: int64(i), StartedAt: start, Deadline: start.Add(time.Hour)})
 		var inFlight *store.PushInFlightError
 		switch {
 		case err == nil:
@@ -80,6 +89,15 @@ func openIn(ctx context.Context, dir string) (*store.Store, error) {
 		return nil, err
 	}
 	return store.Open(ctx, store.Options{Path: dbPath(dir), Keys: owned})
+}
+
+// again opens the store of dir once more, as another process would.
+func again(tb testing.TB, dir string) *store.Store {
+	tb.Helper()
+	opened, err := openIn(tb.Context(), dir)
+	require.NoError(tb, err)
+	tb.Cleanup(func() { require.NoError(tb, opened.Close()) })
+	return opened
 }
 
 func dbPath(dir string) string { return filepath.Join(dir, "holdfast.db") }

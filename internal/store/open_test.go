@@ -188,6 +188,15 @@ func TestProcessesWriteTogether(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, each.Config.TimeoutMillis > 0, state.Canary != nil)
 	}
+	intents, err := opened.Intents(t.Context(), store.IntentFilter{})
+	require.NoError(t, err)
+	revisions := map[int64]bool{}
+	for _, each := range intents {
+		revisions[each.Revision] = true
+	}
+	require.Len(t, revisions, processes*2, "no two intents have one revision")
+	require.Contains(t, revisions, int64(processes*writesEach), "none was left out or given twice")
+
 	total := 0
 	for _, each := range begun {
 		total += each

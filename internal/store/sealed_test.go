@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -16,9 +17,22 @@ func TestNoSecretIsReadableOnDiskOrInText(t *testing.T) {
 	t.Parallel()
 	opened, dir := open(t)
 	want := wanted(key("a"))
-	_, err := opened.PutDesired(t.Context(), want)
-	require.NoError(t, err)
+	want.TokenSource = source("client-s3cr3t")
+	put(t, opened, want)
 	require.NoError(t, opened.PutProbe(t.Context(), key("a"), store.ProbeState{Canary: []byte("canary-s3cr3t")}))
+
+	shared := sharedConfig("acme", "a")
+	putShared(t, opened, shared)
+	lease, err := opened.AcquireTokenLease(t.Context(), "c", "me", monday, time.Minute)
+	require.NoError(t, err)
+	minted := store.Token{Credential: "c", AccessToken: "access-s3cr3t", RefreshToken: "refresh-s3cr3t"}
+	require.NoError(t, opened.PutToken(t.Context(), lease, minted))
+	ofAPI := store.APIToken{ID: "t", Role: "owner", Hash: []byte("hash-s3cr3t")}
+	require.NoError(t, opened.PutAPIToken(t.Context(), ofAPI))
+	request, _, err := opened.BeginRequest(t.Context(), store.Request{ID: "r", Principal: "p"})
+	require.NoError(t, err)
+	require.NoError(t, opened.FinishRequest(t.Context(), "r", 200, []byte("result-s3cr3t"), monday))
+	request.Result = []byte("result-s3cr3t")
 
 	files, err := filepath.Glob(dbPath(dir) + "*")
 	require.NoError(t, err)
@@ -30,7 +44,9 @@ func TestNoSecretIsReadableOnDiskOrInText(t *testing.T) {
 	}
 	engine, err := opened.Engine(t.Context(), "e")
 	require.NoError(t, err)
-	require.NotContains(t, fmt.Sprintf("%v %+v %#v %v %+v %#v", engine, engine, engine, want, want, want), "s3cr3t")
+	for _, each := range []any{engine, want, shared, minted, ofAPI, request, store.Effective{Desired: want}} {
+		require.NotContains(t, fmt.Sprintf("%v %+v %#v", each, each, each), "s3cr3t")
+	}
 }
 
 func TestASealedValueIsReadOnlyInItsOwnCell(t *testing.T) {
@@ -42,6 +58,8 @@ func TestASealedValueIsReadOnlyInItsOwnCell(t *testing.T) {
 		{"the row under another name", `DELETE FROM connection_desired WHERE name = 'a'; UPDATE connection_desired SET name = 'a' WHERE name = 'b'`, "connection_desired", "config"},
 		{"sent to another engine", `UPDATE connection_desired SET engine_id = NULL WHERE name = 'a'`, "connection_desired", "config"},
 		{"under other rules", `UPDATE connection_desired SET profile = 'openwork' WHERE name = 'a'`, "connection_desired", "config"},
+		{"token source of another row", `UPDATE connection_desired SET token_source = (SELECT token_source FROM connection_desired WHERE name = 'b') WHERE name = 'a'`, "connection_desired", "token_source"},
+		{"config as token source", `UPDATE connection_desired SET token_source = config WHERE name = 'a'`, "connection_desired", "token_source"},
 		{"damaged", `UPDATE connection_desired SET config = zeroblob(80) WHERE name = 'a'`, "connection_desired", "config"},
 		{"emptied", `UPDATE connection_desired SET config = x'' WHERE name = 'a'`, "connection_desired", "config"},
 		{"in clear", `UPDATE connection_desired SET config = CAST('{}' AS BLOB) WHERE name = 'a'`, "connection_desired", "config"},
@@ -51,8 +69,9 @@ func TestASealedValueIsReadOnlyInItsOwnCell(t *testing.T) {
 			t.Parallel()
 			opened, dir := open(t)
 			for _, name := range []string{"a", "b"} {
-				_, err := opened.PutDesired(t.Context(), wanted(key(name)))
-				require.NoError(t, err)
+				want := wanted(key(name))
+				want.TokenSource = source("client-s3cr3t")
+				put(t, opened, want)
 			}
 			tamper(t, dir, tc.tamper)
 
