@@ -1,6 +1,7 @@
 package testkit
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -11,13 +12,38 @@ import (
 // of the test. env are further variables, such as OPENCODE_SERVER_PASSWORD=….
 func RealEngine(tb testing.TB, env ...string) *Service {
 	tb.Helper()
+	return realEngine(tb, tb.TempDir(), env)
+}
+
+// RealEngineWith is [RealEngine] with a configuration of its own, as a user's opencode.json holds it.
+func RealEngineWith(tb testing.TB, configuration map[string]any, env ...string) *Service {
+	tb.Helper()
+	home := tb.TempDir()
+	folder := filepath.Join(engineConfigHome(home), "opencode")
+	encoded, err := json.Marshal(configuration)
+	if err == nil {
+		err = os.MkdirAll(folder, 0o700)
+	}
+	if err == nil {
+		err = os.WriteFile(filepath.Join(folder, "opencode.json"), encoded, 0o600)
+	}
+	if err != nil {
+		tb.Fatalf("configure engine: %v", err)
+	}
+	return realEngine(tb, home, env)
+}
+
+func engineConfigHome(home string) string { return filepath.Join(home, "config") }
+
+func realEngine(tb testing.TB, home string, env []string) *Service {
+	tb.Helper()
 	binary := testbedFile(tb, "opencode-linux-x64", "bin", "opencode")
-	home, port := tb.TempDir(), FreePort(tb)
+	port := FreePort(tb)
 	environment := []string{
 		"PATH=" + os.Getenv("PATH"),
 		"HOME=" + home,
 		"XDG_DATA_HOME=" + filepath.Join(home, "data"),
-		"XDG_CONFIG_HOME=" + filepath.Join(home, "config"),
+		"XDG_CONFIG_HOME=" + engineConfigHome(home),
 		"XDG_STATE_HOME=" + filepath.Join(home, "state"),
 		"XDG_CACHE_HOME=" + filepath.Join(home, "cache"),
 		// No network: what the engine fetches for itself is not what is tested.
