@@ -30,6 +30,16 @@ func (a *Activities) Load(ctx context.Context, in LoadRequest) (LoadResult, erro
 		Config:        got.Config.Redacted(),
 		ExpectedTools: desired.ExpectedTools(got.Profile, got.Metadata),
 		TimeoutMillis: int(PushTimeout(got.Config).Milliseconds()),
+		Token:         got.Token,
+		Account:       got.sharedBy(),
 		Failure:       got.Failure,
 	}, nil
+}
+
+// sharedBy is the account whose workspaces share the config; empty for a config of the connection's own.
+func (r Resolved) sharedBy() string {
+	if r.Shared {
+		return r.Account
+	}
+	return ""
 }

@@ -123,8 +123,12 @@ func TestACorruptRowIsNamedAndNeverReadsAsEmpty(t *testing.T) {
 // deaf is a store that does not answer.
 type deaf struct{}
 
-func (deaf) Desired(context.Context, store.Key) (store.Desired, error) {
-	return store.Desired{}, errors.New("database is locked")
+func (deaf) Effective(context.Context, store.Key) (store.Effective, error) {
+	return store.Effective{}, errors.New("database is locked")
+}
+
+func (deaf) Token(context.Context, string) (store.Token, error) {
+	return store.Token{}, errors.New("database is locked")
 }
 
 func TestAStoreThatDoesNotAnswerMayAnswerLater(t *testing.T) {

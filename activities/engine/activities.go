@@ -39,6 +39,8 @@ type Settings struct {
 	Jitter float64
 	// EngineTimeout bounds each call of the engine.
 	EngineTimeout time.Duration
+	// RestSpan is how long one look waits for sessions to rest; 0 means 10 s. It must be well below the look's timeout.
+	RestSpan time.Duration
 }
 
 // Params is what the activities are made of.
@@ -67,7 +69,8 @@ type Activities struct {
 	moved    func(context.Context, desired.Resolved) bool
 	now      func() time.Time
 
-	clients *clients
+	clients   *clients
+	restSlots chan struct{} // held by looks that wait for sessions
 }
 
 // NewActivities makes the activities.
@@ -75,9 +78,13 @@ func NewActivities(p Params) *Activities {
 	if p.Now == nil {
 		p.Now = time.Now
 	}
+	if p.Settings.RestSpan == 0 {
+		p.Settings.RestSpan = defaultRestSpan
+	}
 	return &Activities{
 		store: p.Store, resolver: p.Resolver, prober: p.Prober, signals: p.Signals, settings: p.Settings, log: p.Log,
 		moved: p.Moved, now: p.Now, clients: newClients(p.Store, p.Settings.EngineTimeout),
+		restSlots: make(chan struct{}, restWaits),
 	}
 }
 

@@ -32,7 +32,8 @@ var statusReads = []time.Duration{
 }
 
 // RegisterServer delivers the desired config to the engine and waits until the engine says connected. It never replaces a
-// client that a session uses, never pushes what is proven, and never pushes while an earlier push may still end.
+// client that a session uses unless it is forced to, never pushes what is proven, and never pushes while an earlier push
+// may still end.
 func (a *Activities) RegisterServer(ctx context.Context, in RegisterRequest) (RegisterResult, error) {
 	want, same, err := a.resolver.Is(ctx, in.Key, in.Revision)
 	if err != nil {
@@ -43,6 +44,10 @@ func (a *Activities) RegisterServer(ctx context.Context, in RegisterRequest) (Re
 	}
 	if want.Failure != nil {
 		return RegisterResult{}, apperr.Failed(*want.Failure, nil)
+	}
+	if want.Token != nil && want.Token.Sequence == 0 {
+		// It was dropped since it was minted: another one has to be minted first.
+		return RegisterResult{Outcome: RegisterDesiredChanged}, nil
 	}
 	client, err := a.clients.of(ctx, want.EngineID)
 	if err != nil {
@@ -94,15 +99,12 @@ func (r *registration) run(ctx context.Context) (RegisterResult, error) {
 		if r.in.Proven {
 			return r.done(RegisterAlreadyProven, before, nil), nil
 		}
-		busy, err := inUse(ctx, r.engine, r.want)
-		if err != nil {
-			return RegisterResult{}, r.failed(ctx, err, engineFailure)
-		}
-		if busy {
-			return r.done(RegisterEngineBusy, before, nil), nil
-		}
+		return r.replace(ctx, before)
 	}
-	if err := r.push(ctx); err != nil {
+	if err := r.note(ctx, 0); err != nil {
+		return RegisterResult{}, err
+	}
+	if err := r.send(ctx); err != nil {
 		return RegisterResult{}, r.failed(ctx, err, pushFailure)
 	}
 	return r.settle(ctx)
@@ -133,14 +135,12 @@ func (r *registration) look(ctx context.Context) (engineapi.Status, bool, error)
 	return entry, configured, configErr
 }
 
-// push sends the config once. Its beginning is in the store before it can have an effect, and its end only when it is
-// known to have none any more.
-func (r *registration) push(ctx context.Context) error {
-	timeout := desired.PushTimeout(r.want.Config)
+// note writes down that a push begins, before it can have an effect. It is sent no later than wait from now.
+func (r *registration) note(ctx context.Context, wait time.Duration) error {
 	at := r.now()
 	err := r.store.BeginPush(ctx, r.in.Key, store.Push{
 		Generation: r.in.Generation, Revision: r.in.Revision, StartedAt: at,
-		Deadline: at.Add(pushSpan*timeout + pushMargin),
+		Deadline: at.Add(max(wait, 0) + r.span()),
 	})
 	var other *store.PushInFlightError
 	if errors.As(err, &other) {
@@ -149,12 +149,19 @@ func (r *registration) push(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("note the push: %w", err)
 	}
-	_, err = r.engine.Register(ctx, r.in.Key.Directory, r.in.Key.Name, r.want.Config.EngineConfig(),
-		pushSpan*timeout+pushMargin)
+	return nil
+}
+
+// span is how long a push may have effects from when it is sent.
+func (r *registration) span() time.Duration {
+	return pushSpan*desired.PushTimeout(r.want.Config) + pushMargin
+}
+
+// send sends the config once. Its end is noted only when it is known to have no effect any more.
+func (r *registration) send(ctx context.Context) error {
+	_, err := r.engine.Register(ctx, r.in.Key.Directory, r.in.Key.Name, r.want.Config.EngineConfig(), r.span())
 	if err == nil || neverSent(err) || refused(err) {
-		if finishErr := r.store.FinishPush(ctx, r.in.Key, r.now()); finishErr != nil {
-			return errors.Join(err, fmt.Errorf("note the end of the push: %w", finishErr))
-		}
+		return errors.Join(err, r.finish(ctx))
 	}
 	return err
 }
@@ -188,9 +195,13 @@ func (r *registration) settle(ctx context.Context) (RegisterResult, error) {
 }
 
 func (r *registration) done(outcome RegisterOutcome, entry engineapi.Status, f *health.Failure) RegisterResult {
-	return RegisterResult{
+	res := RegisterResult{
 		Outcome: outcome, Status: entry.Status, Failure: f, LatencyMillis: r.now().Sub(r.began).Milliseconds(),
 	}
+	if r.want.Token != nil {
+		res.Token = r.want.Token.Sequence
+	}
+	return res
 }
 
 // failed reports trouble with the engine. What may pass is tried once more by the server; then the failure is shown and

@@ -172,7 +172,6 @@ func (c *Client) Projection(ctx context.Context, key delivery.Key) (Projection, 
 	return out, c.query(ctx, workflow.Execution{ID: ID(key)}, &out, QueryProjection)
 }
 
-// query asks one run; without a run id, the current one.
 // ask sends a query, again after [queryTry] while there is time: now and then a server does not hand one on that comes
 // together with a workflow task (seen with 1.29.1), and the next is answered in milliseconds.
 func (c *Client) ask(
@@ -188,6 +187,7 @@ func (c *Client) ask(
 	}
 }
 
+// query asks one run; without a run id, the current one.
 func (c *Client) query(ctx context.Context, run workflow.Execution, out any, name string, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, queryDeadline)
 	defer cancel()

@@ -31,6 +31,8 @@ const (
 type Filter struct {
 	Workspace, Name, Engine, FailureCode string
 	State                                delivery.State
+	// TaskQueue is that of one installation; several may share a namespace.
+	TaskQueue string
 }
 
 // Listed is one row of a list. It is read from Temporal's visibility alone: no query, no worker.
@@ -131,6 +133,7 @@ func (f Filter) query() string {
 	add(searchattr.Engine.GetName(), f.Engine)
 	add(searchattr.State.GetName(), string(f.State))
 	add(searchattr.FailureCode.GetName(), f.FailureCode)
+	add("TaskQueue", f.TaskQueue)
 	return strings.Join(terms, " AND ")
 }
 

@@ -114,11 +114,19 @@ func (c *connection) renew(ctx workflow.Context) {
 	}
 }
 
-// tokenDelivered notes that the engine was given the current token.
-func (c *connection) tokenDelivered() {
-	if c.hasSource() {
-		t := c.token()
-		t.Delivered, t.DeliveredExpiresAt = t.Current, t.ExpiresAt
+// tokenDelivered notes which token the engine was given. It may be a newer one than was known here; when that expires is
+// then not known, and the next mint tells.
+func (c *connection) tokenDelivered(sequence int64) {
+	if !c.hasSource() {
+		return
+	}
+	t := c.token()
+	if sequence == 0 {
+		sequence = t.Current
+	}
+	t.Delivered, t.DeliveredExpiresAt = sequence, t.ExpiresAt
+	if sequence != t.Current {
+		t.Current, t.ExpiresAt, t.RenewAt, t.DeliveredExpiresAt = sequence, nil, nil, nil
 	}
 }
 

@@ -25,6 +25,7 @@ type Peers struct {
 	Engine   *simulator.Engine
 	Endpoint *simulator.Endpoint
 	Store    *store.Store
+	Keys     *keys.Keys
 	Resolver *desired.Resolver
 	Clock    *Clock
 
@@ -53,6 +54,7 @@ func New(tb testing.TB, o Options) *Peers {
 	p.Store, err = store.Open(tb.Context(), store.Options{Path: p.path, Keys: keyset})
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = p.Store.Close() })
+	p.Keys = keyset
 	p.Resolver = desired.NewResolver(p.Store, keyset.MAC())
 	p.PutEngine(store.Engine{ID: EngineID, BaseURL: p.Engine.BaseURL(), Password: o.Engine.Password})
 	return p

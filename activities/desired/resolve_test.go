@@ -1,0 +1,173 @@
+package desired_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-mcp/holdfast/activities/desired"
+	domain "github.com/holdfast-mcp/holdfast/internal/domain/desired"
+	"github.com/holdfast-mcp/holdfast/internal/domain/health"
+	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/testkit/peers"
+	"github.com/holdfast-mcp/holdfast/internal/tokensource"
+)
+
+func resolve(t *testing.T, p *peers.Peers, key store.Key) desired.Resolved {
+	t.Helper()
+	got, err := p.Resolver.Resolve(t.Context(), key)
+	require.NoError(t, err)
+	return got
+}
+
+func fromVariable(variable string) func(*store.Desired) {
+	return func(d *store.Desired) {
+		d.Config.Headers = map[string]string{"authorization": "Bearer left-over", "X-Team": "a"}
+		d.TokenSource = &domain.TokenSource{Kind: domain.SourceEnv, Variable: variable}
+	}
+}
+
+// putToken makes a token current, as a mint does.
+func putToken(t *testing.T, p *peers.Peers, credential string, token store.Token) {
+	t.Helper()
+	lease, err := p.Store.AcquireTokenLease(t.Context(), credential, "test", time.Now(), time.Minute)
+	require.NoError(t, err)
+	token.Credential = credential
+	require.NoError(t, p.Store.PutToken(t.Context(), lease, token))
+	require.NoError(t, p.Store.ReleaseTokenLease(t.Context(), lease))
+}
+
+func digest(t *testing.T, p *peers.Peers, source domain.TokenSource) string {
+	t.Helper()
+	text, err := tokensource.Digest(p.Keys.MAC(), source)
+	require.NoError(t, err)
+	return text
+}
+
+func TestTheCurrentTokenTakesThePlaceOfWhateverAuthorizationIsGiven(t *testing.T) {
+	t.Parallel()
+	p := peers.New(t, peers.Options{})
+	key := p.Key()
+	revision := p.Want(key, fromVariable("TEAM_TOKEN"))
+	got := resolve(t, p, key)
+	require.Nil(t, got.Failure)
+	require.Equal(t, map[string]string{"X-Team": "a"}, got.Config.Headers, "without a token none is sent")
+	require.Zero(t, got.Token.Sequence)
+	require.Equal(t, revision, got.Revision)
+
+	expires := time.Now().Add(time.Hour)
+	putToken(t, p, got.Credential, store.Token{
+		AccessToken: secret, SourceDigest: digest(t, p, *got.TokenSource), ExpiresAt: expires,
+	})
+	got = resolve(t, p, key)
+	require.Equal(t, map[string]string{"X-Team": "a", "Authorization": "Bearer " + secret}, got.Config.Headers)
+	require.Equal(t, int64(1), got.Token.Sequence)
+	require.WithinDuration(t, expires, *got.Token.ExpiresAt, time.Millisecond)
+	require.Equal(t, revision, got.Revision, "a token is no other config")
+}
+
+func TestATokenThatMayNotBeSentIsNot(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		token store.Token
+		drop  bool
+		other bool
+	}{
+		"expired":            {token: store.Token{ExpiresAt: time.Now().Add(-time.Second)}},
+		"distrusted":         {drop: true},
+		"of another source":  {other: true},
+		"expires right away": {token: store.Token{ExpiresAt: time.Now()}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := peers.New(t, peers.Options{})
+			key := p.Key()
+			p.Want(key, fromVariable("TEAM_TOKEN"))
+			credential := resolve(t, p, key).Credential
+			tc.token.AccessToken = secret
+			tc.token.SourceDigest = digest(t, p, domain.TokenSource{Kind: domain.SourceEnv, Variable: "TEAM_TOKEN"})
+			if tc.other {
+				tc.token.SourceDigest = digest(t, p, domain.TokenSource{Kind: domain.SourceEnv, Variable: "OTHER"})
+			}
+			putToken(t, p, credential, tc.token)
+			if tc.drop {
+				_, err := p.Store.DropToken(t.Context(), credential, 1)
+				require.NoError(t, err)
+			}
+			got := resolve(t, p, key)
+			require.NotContains(t, got.Config.Headers, "Authorization")
+			require.Zero(t, got.Token.Sequence)
+		})
+	}
+}
+
+func TestALiteralSourceIsSentAsItIs(t *testing.T) {
+	t.Parallel()
+	p := peers.New(t, peers.Options{})
+	key := p.Key()
+	p.Want(key, func(d *store.Desired) {
+		d.TokenSource = &domain.TokenSource{Kind: domain.SourceLiteral, Value: secret}
+	})
+	got := resolve(t, p, key)
+	require.Equal(t, "Bearer "+secret, got.Config.Headers["Authorization"])
+	require.Nil(t, got.Token, "there is nothing to mint")
+}
+
+func TestASourceThatBreaksARuleIsAFailureAndNoDelivery(t *testing.T) {
+	t.Parallel()
+	p := peers.New(t, peers.Options{})
+	key := p.Key()
+	p.Want(key, func(d *store.Desired) { d.TokenSource = &domain.TokenSource{Kind: domain.SourceFile, Path: "relative"} })
+	got, err := load(t, p, key)
+	require.NoError(t, err)
+	require.Equal(t, health.CodeTokenSourceInvalid, got.Failure.Code)
+}
+
+func TestWhatAPersonSwitchedOffIsWantedOffAndWhatWasRemovedIsNotWanted(t *testing.T) {
+	t.Parallel()
+	p := peers.New(t, peers.Options{})
+	key := p.Key()
+	on := p.Want(key)
+	intend := func(kind store.IntentKind) {
+		_, err := p.Store.PutIntent(t.Context(), store.Intent{Workspace: key.Workspace, Name: key.Name, Kind: kind})
+		require.NoError(t, err)
+	}
+	intend(store.IntentDisabled)
+	got, err := load(t, p, key)
+	require.NoError(t, err)
+	require.Equal(t, health.CodeDisabled, got.Failure.Code)
+	require.NotEqual(t, on, got.Revision, "whatever delivers the one that was on finds another wanted")
+
+	intend(store.IntentEnabled)
+	got, err = load(t, p, key)
+	require.NoError(t, err)
+	require.Nil(t, got.Failure)
+	require.Equal(t, on, got.Revision)
+
+	intend(store.IntentRemoved)
+	got, err = load(t, p, key)
+	require.NoError(t, err)
+	require.False(t, got.Present)
+}
+
+func TestTheSharedConfigOfAnAccountWinsAndIsToldAsShared(t *testing.T) {
+	t.Parallel()
+	p := peers.New(t, peers.Options{})
+	key := p.Key()
+	own := p.Want(key)
+	_, err := p.Store.PutWorkspace(t.Context(), store.Workspace{
+		ID: key.Workspace, Directory: key.Directory, EngineID: peers.EngineID, Account: "acme",
+	})
+	require.NoError(t, err)
+	on := true
+	_, err = p.Store.PutAccountDesired(t.Context(), store.AccountDesired{
+		Account: "acme", Name: key.Name, Profile: domain.ProfileGeneric,
+		Config: domain.Config{Type: "remote", URL: p.Endpoint.URL() + "?shared", Enabled: &on},
+	})
+	require.NoError(t, err)
+	got, err := load(t, p, key)
+	require.NoError(t, err)
+	require.Equal(t, "acme", got.Account)
+	require.NotEqual(t, own, got.Revision)
+}
