@@ -1,0 +1,39 @@
+package tokensource
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+
+	"github.com/holdfast-mcp/holdfast/internal/httpclient"
+)
+
+// transport sends the requests of the OAuth library by our own client: each once, on a new connection, with a deadline
+// for the whole answer and a cap on its size.
+type transport struct{ client *httpclient.Client }
+
+// RoundTrip implements [http.RoundTripper].
+func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
+	var body []byte
+	if r.Body != nil {
+		defer func() { _ = r.Body.Close() }()
+		var err error
+		if body, err = io.ReadAll(r.Body); err != nil {
+			return nil, fmt.Errorf("read token request: %w", err)
+		}
+	}
+	answer, err := t.client.Do(r.Context(), httpclient.Request{
+		Op: "ask token server", Method: r.Method, URL: r.URL, Header: r.Header, Body: body,
+	})
+	var refusal *httpclient.Error
+	if err != nil && !(errors.As(err, &refusal) && refusal.Kind == httpclient.KindStatus) {
+		return nil, err
+	}
+	return &http.Response{
+		StatusCode: answer.Status, Status: http.StatusText(answer.Status), Header: answer.Header,
+		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Body: io.NopCloser(bytes.NewReader(answer.Body)), ContentLength: int64(len(answer.Body)), Request: r,
+	}, nil
+}
