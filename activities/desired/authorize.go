@@ -76,3 +76,9 @@ func moment(t time.Time) *time.Time {
 	}
 	return &t
 }
+
+// BearerToken is the token that is sent; empty where none is. It is a secret.
+func (r Resolved) BearerToken() string {
+	token, _ := strings.CutPrefix(r.Config.Headers[headerAuthorization], "Bearer ")
+	return token
+}
