@@ -39,6 +39,33 @@ func BenchmarkKeysByEngineOf1000(b *testing.B) {
 	}
 }
 
+func BenchmarkEffective(b *testing.B) {
+	opened := filled(b)
+	_, err := opened.PutWorkspace(b.Context(), store.Workspace{ID: "w", Directory: "/d", EngineID: "e"})
+	require.NoError(b, err)
+	_, err = opened.PutIntent(b.Context(), store.Intent{Workspace: "w", Name: "n500", Kind: store.IntentEnabled})
+	require.NoError(b, err)
+	for b.Loop() {
+		_, err := opened.Effective(b.Context(), key("n500"))
+		require.NoError(b, err)
+	}
+}
+
+func BenchmarkKeysOf1000Workspaces(b *testing.B) {
+	opened, _ := open(b)
+	for i := range 1000 {
+		_, err := opened.PutWorkspace(b.Context(), store.Workspace{ID: fmt.Sprintf("w%d", i), Directory: "/d", EngineID: "e", Account: "acme"})
+		require.NoError(b, err)
+	}
+	_, err := opened.PutAccountDesired(b.Context(), sharedConfig("acme", "a"))
+	require.NoError(b, err)
+	for b.Loop() {
+		found, err := opened.KeysByEngine(b.Context(), "e")
+		require.NoError(b, err)
+		require.Len(b, found, 1000)
+	}
+}
+
 func BenchmarkProbe(b *testing.B) {
 	opened := filled(b)
 	require.NoError(b, opened.PutProbe(b.Context(), key("n500"), store.ProbeState{Canary: []byte("session")}))

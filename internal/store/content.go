@@ -31,7 +31,7 @@ func encode(what content) (text plaintext, err error) {
 	if what.source == nil {
 		return text, nil
 	}
-	if text.source, err = json.Marshal(what.source); err != nil {
+	if text.source, err = json.Marshal(what.source); err != nil { //nolint:gosec // sealed next
 		return plaintext{}, errors.New("the token source cannot be written as JSON")
 	}
 	return text, nil

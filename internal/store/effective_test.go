@@ -84,24 +84,24 @@ func TestLayersArePutTogether(t *testing.T) {
 		want   store.Effective
 	}{
 		{
-			"own config, unknown workspace", store.Layers{Own: &own},
-			store.Effective{Desired: own, Credential: ownCredential},
+			name: "own config, unknown workspace", layers: store.Layers{Own: &own},
+			want: store.Effective{Desired: own, Credential: ownCredential},
 		},
 		{
-			"own config, engine of the workspace", store.Layers{Own: &own, Workspace: &place},
-			store.Effective{Desired: ownElsewhere, Account: "acme", Credential: ownCredential},
+			name: "own config, engine of the workspace", layers: store.Layers{Own: &own, Workspace: &place},
+			want: store.Effective{Desired: ownElsewhere, Account: "acme", Credential: ownCredential},
 		},
 		{
-			"own config, workspace without an engine", store.Layers{Own: &own, Workspace: &store.Workspace{ID: "w", Directory: "/d", Account: "acme"}},
-			store.Effective{Desired: noEngine, Account: "acme", Credential: ownCredential},
+			name: "own config, workspace without an engine", layers: store.Layers{Own: &own, Workspace: &store.Workspace{ID: "w", Directory: "/d", Account: "acme"}},
+			want: store.Effective{Desired: noEngine, Account: "acme", Credential: ownCredential},
 		},
 		{
-			"shared config", store.Layers{Shared: &shared, Workspace: &place},
-			store.Effective{Desired: ofShared, Account: "acme", Shared: true, Credential: "account/acme/a"},
+			name: "shared config", layers: store.Layers{Shared: &shared, Workspace: &place},
+			want: store.Effective{Desired: ofShared, Account: "acme", Shared: true, Credential: "account/acme/a"},
 		},
 		{
-			"shared config over the own one", store.Layers{Own: &own, Shared: &shared, Workspace: &place},
-			store.Effective{Desired: ofShared, Account: "acme", Shared: true, Credential: "account/acme/a"},
+			name: "shared config over the own one", layers: store.Layers{Own: &own, Shared: &shared, Workspace: &place},
+			want: store.Effective{Desired: ofShared, Account: "acme", Shared: true, Credential: "account/acme/a"},
 		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

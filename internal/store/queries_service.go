@@ -61,7 +61,7 @@ const (
 
 	// wanted is all connections that should be: those with a config of their own, outside and inside of known workspaces, and
 	// each workspace's share of its account's configs. What somebody removed is none of them.
-	withWanted = `WITH every AS (
+	withWanted = `WITH candidate AS (
 			SELECT d.workspace, d.name, d.directory, d.engine_id, '' AS account FROM connection_desired d
 				WHERE NOT EXISTS (SELECT 1 FROM workspace w WHERE w.id = d.workspace AND w.directory = d.directory)
 			UNION
@@ -71,9 +71,9 @@ const (
 			SELECT w.id, a.name, w.directory, w.engine_id, w.account
 				FROM workspace w JOIN account_desired a ON a.account = w.account
 		), wanted AS (
-			SELECT workspace, name, directory, engine_id FROM every WHERE NOT EXISTS (
-				SELECT 1 FROM intent i WHERE i.name = every.name AND i.kind = 'removed' AND
-					(i.workspace = '' AND i.account = every.account OR i.account = '' AND i.workspace = every.workspace))
+			SELECT workspace, name, directory, engine_id FROM candidate WHERE NOT EXISTS (
+				SELECT 1 FROM intent i WHERE i.name = candidate.name AND i.kind = 'removed' AND
+					(i.workspace = '' AND i.account = candidate.account OR i.account = '' AND i.workspace = candidate.workspace))
 		) `
 
 	sqlKeys = withWanted + `SELECT workspace, name, directory, engine_id FROM wanted ORDER BY workspace, name, directory`
@@ -83,6 +83,7 @@ const (
 
 	sqlEnginesInUse = withWanted + `SELECT DISTINCT engine_id FROM wanted WHERE engine_id IS NOT NULL ORDER BY engine_id`
 
+	//nolint:gosec // SQL, no credential
 	sqlToken = `SELECT credential, source_digest, sequence, access_token, refresh_token, minted_at, expires_at, renew_at, dropped
 		FROM credential_token WHERE credential = $1`
 
@@ -94,9 +95,9 @@ const (
 			refresh_token = excluded.refresh_token, minted_at = excluded.minted_at, expires_at = excluded.expires_at,
 			renew_at = excluded.renew_at, dropped = 0`
 
-	sqlDropToken = `UPDATE credential_token SET dropped = 1 WHERE credential = $1 AND ($2 = 0 OR sequence = $2) AND dropped = 0`
+	sqlDropToken = `UPDATE credential_token SET dropped = 1 WHERE credential = $1 AND (sequence = $2 OR $2 = 0) AND dropped = 0` //nolint:gosec // SQL, no credential
 
-	sqlForgetToken = `UPDATE credential_token SET access_token = NULL, refresh_token = NULL, dropped = 1 WHERE credential = $1`
+	sqlForgetToken = `UPDATE credential_token SET access_token = NULL, refresh_token = NULL, dropped = 1 WHERE credential = $1` //nolint:gosec // SQL, no credential
 
 	sqlLease = `SELECT holder, fence, held_until FROM credential_lease WHERE credential = $1`
 
@@ -108,7 +109,7 @@ const (
 
 	sqlReleaseLease = `UPDATE credential_lease SET holder = '', held_until = 0 WHERE credential = $1 AND holder = $2 AND fence = $3`
 
-	apiTokenColumns = `id, name, role, hash, created_at, created_by, expires_at, last_used_at, revoked_at`
+	apiTokenColumns = `id, name, role, hash, created_at, created_by, expires_at, last_used_at, revoked_at` //nolint:gosec // SQL, no credential
 
 	sqlAPIToken = `SELECT ` + apiTokenColumns + ` FROM api_token WHERE id = $1`
 

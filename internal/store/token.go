@@ -30,7 +30,7 @@ func (t Token) String() string {
 // GoString leaves the secrets out of %#v.
 func (t Token) GoString() string { return t.String() }
 
-const tableToken = "credential_token"
+const tableToken = "credential_token" //nolint:gosec // a name, no credential
 
 func tokenCell(token Token, column string) cell {
 	return cell{table: tableToken, column: column, row: []string{token.Credential, token.SourceDigest}}
