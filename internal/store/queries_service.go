@@ -95,6 +95,14 @@ const (
 			refresh_token = excluded.refresh_token, minted_at = excluded.minted_at, expires_at = excluded.expires_at,
 			renew_at = excluded.renew_at, dropped = 0`
 
+	sqlAmendToken = `INSERT INTO credential_token (credential, source_digest, sequence, access_token, refresh_token, minted_at,
+			expires_at, renew_at, dropped)
+		VALUES ($1, $2, 0, $3, $4, $5, $6, $7, 1)
+		ON CONFLICT (credential) DO UPDATE SET source_digest = excluded.source_digest, access_token = excluded.access_token,
+			refresh_token = excluded.refresh_token, minted_at = excluded.minted_at, expires_at = excluded.expires_at,
+			renew_at = excluded.renew_at,
+			dropped = CASE WHEN credential_token.dropped = 1 OR excluded.access_token IS NULL THEN 1 ELSE 0 END`
+
 	sqlDropToken = `UPDATE credential_token SET dropped = 1 WHERE credential = $1 AND (sequence = $2 OR $2 = 0) AND dropped = 0` //nolint:gosec // SQL, no credential
 
 	sqlForgetToken = `UPDATE credential_token SET access_token = NULL, refresh_token = NULL, dropped = 1 WHERE credential = $1` //nolint:gosec // SQL, no credential

@@ -6,17 +6,10 @@ import (
 	"fmt"
 )
 
-const sqlAmendToken = `INSERT INTO credential_token (credential, source_digest, sequence, access_token, refresh_token, minted_at,
-		expires_at, renew_at, dropped)
-	VALUES ($1, $2, 0, $3, $4, $5, $6, $7, $3 IS NULL)
-	ON CONFLICT (credential) DO UPDATE SET source_digest = excluded.source_digest, access_token = excluded.access_token,
-		refresh_token = excluded.refresh_token, minted_at = excluded.minted_at, expires_at = excluded.expires_at,
-		renew_at = excluded.renew_at, dropped = max(credential_token.dropped, excluded.dropped)`
-
 // AmendToken writes what has changed beside the token itself, under the sequence that it has: a refresh token that was
 // exchanged, another time to renew. It needs the lease as PutToken does, and looks at neither Sequence nor Dropped: a token
-// that was dropped meanwhile stays so. Without an access token the row keeps the refresh token alone, as a dropped one; a
-// row that was not there gets the sequence 0.
+// that was dropped meanwhile stays so. Without an access token the row keeps the refresh token alone, as a dropped one. A
+// row that was not there is a dropped one too, under the sequence 0.
 func (s *Store) AmendToken(ctx context.Context, lease TokenLease, token Token) error {
 	if token.Credential != lease.Credential {
 		return fmt.Errorf("amend token: lease is for credential %q, token for %q", lease.Credential, token.Credential)

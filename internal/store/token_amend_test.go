@@ -77,3 +77,20 @@ func TestOnlyTheHolderOfTheLeaseAmends(t *testing.T) {
 	token.Credential = "another"
 	require.Error(t, s.AmendToken(t.Context(), lease(t, s), token))
 }
+
+func TestAmendingMakesNoTokenCurrent(t *testing.T) {
+	t.Parallel()
+	s, _ := open(t)
+	held := lease(t, s)
+	token := store.Token{Credential: credential, AccessToken: "access", RefreshToken: "refresh", MintedAt: monday}
+	require.NoError(t, s.AmendToken(t.Context(), held, token))
+	token.Dropped = true
+	require.Equal(t, token, storedToken(t, s), "it has no sequence yet")
+	require.NoError(t, s.PutToken(t.Context(), held, token))
+	token.Sequence, token.Dropped = 1, false
+	require.Equal(t, token, storedToken(t, s))
+	token.AccessToken = ""
+	require.NoError(t, s.AmendToken(t.Context(), held, token))
+	token.Dropped = true
+	require.Equal(t, token, storedToken(t, s))
+}
