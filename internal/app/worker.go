@@ -17,12 +17,16 @@ import (
 	"github.com/holdfast-mcp/holdfast/activities/desired"
 	"github.com/holdfast-mcp/holdfast/activities/endpoint"
 	"github.com/holdfast-mcp/holdfast/activities/engine"
+	fleetactivity "github.com/holdfast-mcp/holdfast/activities/fleet"
 	"github.com/holdfast-mcp/holdfast/internal/config"
+	"github.com/holdfast-mcp/holdfast/internal/fleet"
 	"github.com/holdfast-mcp/holdfast/internal/keys"
 	"github.com/holdfast-mcp/holdfast/internal/store"
 	"github.com/holdfast-mcp/holdfast/internal/telemetry"
 	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
 	"github.com/holdfast-mcp/holdfast/internal/workerhost"
+	"github.com/holdfast-mcp/holdfast/workflows/connection"
+	engineworkflow "github.com/holdfast-mcp/holdfast/workflows/engine"
 )
 
 const (
@@ -132,6 +136,7 @@ type Activities struct {
 	Desired  *desired.Activities
 	Endpoint *endpoint.Activities
 	Engine   *engine.Activities
+	Fleet    *fleetactivity.Activities
 }
 
 func provideActivities(p ActivityParams) Activities {
@@ -149,7 +154,16 @@ func provideActivities(p ActivityParams) Activities {
 	p.Lifecycle.Append(fx.StopHook(engines.Close))
 	return Activities{
 		Desired: desired.NewActivities(resolver), Endpoint: endpoint.NewActivities(resolver, prober), Engine: engines,
+		Fleet: fleetactivity.NewActivities(reconciler(p), cfg.Fleet.Interval),
 	}
+}
+
+func reconciler(p ActivityParams) *fleet.Reconciler {
+	queue := p.Options.Config.Temporal.TaskQueue
+	return fleet.NewReconciler(fleet.Params{
+		Store: p.Store, Engines: engineworkflow.NewClient(p.Client, queue), TaskQueue: queue, Log: p.Log,
+		Connections: connection.NewClient(p.Client, temporalclient.DataConverter(p.Keys.AEAD()), queue),
+	})
 }
 
 // HostParams are what the worker itself is made of.
@@ -169,7 +183,7 @@ func provideHost(p HostParams) *workerhost.Host {
 	host := workerhost.New(p.Client, workerhost.Options{
 		TaskQueue: cfg.Temporal.TaskQueue, MaxActivities: cfg.Worker.MaxActivities, StopTimeout: cfg.Worker.StopTimeout,
 		OnFatal: end(p.Shutdowner),
-	}, p.Log, p.Activities.Desired, p.Activities.Endpoint, p.Activities.Engine)
+	}, p.Log, p.Activities.Desired, p.Activities.Endpoint, p.Activities.Engine, p.Activities.Fleet)
 	p.Lifecycle.Append(fx.StartStopHook(host.Start, host.Stop))
 	return host
 }

@@ -18,6 +18,7 @@ type Config struct {
 	Engine   Engine   `yaml:"engine"`
 	Endpoint Endpoint `yaml:"endpoint"`
 	Worker   Worker   `yaml:"worker"`
+	Fleet    Fleet    `yaml:"fleet"`
 	Gateway  Gateway  `yaml:"gateway"`
 	Codec    Codec    `yaml:"codec"`
 	Log      Log      `yaml:"log"`
@@ -61,6 +62,11 @@ type Worker struct {
 	StopTimeout   time.Duration `yaml:"stop_timeout" default:"15s" doc:"how long running activities may go on after a stop was asked for, up to 10m"`
 	MaxActivities int           `yaml:"max_activities" default:"1000" doc:"activities that run at once, 1 to 100000"`
 	HealthListen  string        `yaml:"health_listen" default:"127.0.0.1:8235" doc:"address of /healthz, /readyz and /metrics"`
+}
+
+// Fleet says how often what runs is compared with what is wanted.
+type Fleet struct {
+	Interval time.Duration `yaml:"interval" default:"5m" doc:"between two comparisons of what is wanted with what runs, 5s to 24h"`
 }
 
 // Gateway is the settings of the gateway process.

@@ -30,6 +30,7 @@ func TestDefaultsAreWhatTheTableSays(t *testing.T) {
 		Engine:   config.Engine{Timeout: 5 * time.Second},
 		Endpoint: config.Endpoint{Timeout: 5 * time.Second},
 		Worker:   config.Worker{StopTimeout: 15 * time.Second, MaxActivities: 1000, HealthListen: "127.0.0.1:8235"},
+		Fleet:    config.Fleet{Interval: 5 * time.Minute},
 		Gateway:  config.Gateway{Listen: "127.0.0.1:8236", Auth: config.AuthToken},
 		Codec:    config.Codec{Listen: "127.0.0.1:8234"},
 		Log:      config.Log{Level: "info", Format: "text"},
@@ -156,7 +157,7 @@ func TestEverythingWrongIsReportedAtOnceWithPathAndVariable(t *testing.T) {
 		"HOLDFAST_ENGINE_TIMEOUT=1h", "HOLDFAST_ENDPOINT_TIMEOUT=0s",
 		"HOLDFAST_WORKER_STOP_TIMEOUT=-1s", "HOLDFAST_WORKER_MAX_ACTIVITIES=0", "HOLDFAST_WORKER_HEALTH_LISTEN=8235",
 		"HOLDFAST_GATEWAY_LISTEN=8236", "HOLDFAST_GATEWAY_AUTH=password", "HOLDFAST_GATEWAY_HOSTS=ok.example,https://u:s3cr3t@x",
-		"HOLDFAST_GATEWAY_ORIGINS=*",
+		"HOLDFAST_GATEWAY_ORIGINS=*", "HOLDFAST_FLEET_INTERVAL=4s",
 		"HOLDFAST_CODEC_LISTEN=0.0.0.0:8234", "HOLDFAST_CODEC_ORIGINS=https://u:s3cr3t@ui.example,*,http://ui/", "HOLDFAST_LOG_LEVEL=loud", "HOLDFAST_LOG_FORMAT=xml",
 	}, bare...)})
 	require.Error(t, err)

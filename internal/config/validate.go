@@ -23,6 +23,7 @@ func (c *Config) Validate() error {
 	v.duration("engine.timeout", c.Engine.Timeout, 100*time.Millisecond, 10*time.Minute)
 	v.duration("endpoint.timeout", c.Endpoint.Timeout, time.Millisecond, 10*time.Minute)
 	v.worker(c.Worker)
+	v.duration("fleet.interval", c.Fleet.Interval, 5*time.Second, 24*time.Hour)
 	v.gateway(c.Gateway)
 	v.codec(c.Codec)
 	v.log(c.Log)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/workflows/connection"
 	"github.com/holdfast-mcp/holdfast/workflows/engine"
+	"github.com/holdfast-mcp/holdfast/workflows/fleet"
 )
 
 // heartbeatThrottle is how long the SDK may keep a heartbeat back. A watch beats every 5 s and is given up after 15 s.
@@ -37,13 +38,14 @@ type Options struct {
 type Host struct {
 	worker  worker.Worker
 	client  client.Client
+	fleet   *fleet.Client
 	log     *slog.Logger
 	running atomic.Bool
 }
 
 // New makes a worker with all workflows and the given activities. It does not start it.
 func New(c client.Client, o Options, log *slog.Logger, activities ...Registrar) *Host {
-	h := &Host{client: c, log: log}
+	h := &Host{client: c, fleet: fleet.NewClient(c, o.TaskQueue), log: log}
 	h.worker = worker.New(c, o.TaskQueue, worker.Options{
 		MaxConcurrentActivityExecutionSize: o.MaxActivities,
 		WorkerStopTimeout:                  o.StopTimeout,
@@ -68,11 +70,16 @@ func New(c client.Client, o Options, log *slog.Logger, activities ...Registrar) 
 func RegisterWorkflows(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(connection.Workflow, workflow.RegisterOptions{Name: connection.WorkflowName})
 	r.RegisterWorkflowWithOptions(engine.Workflow, workflow.RegisterOptions{Name: engine.WorkflowName})
+	r.RegisterWorkflowWithOptions(fleet.Workflow, workflow.RegisterOptions{Name: fleet.WorkflowName})
 }
 
-// Start begins to poll for work.
-func (h *Host) Start() error {
+// Start begins to poll for work, and sees to it that the fleet's workflow runs.
+func (h *Host) Start(ctx context.Context) error {
 	if err := h.worker.Start(); err != nil {
+		return fmt.Errorf("start worker: %w", err)
+	}
+	if err := h.fleet.Ensure(ctx); err != nil {
+		h.worker.Stop()
 		return fmt.Errorf("start worker: %w", err)
 	}
 	h.running.Store(true)

@@ -45,6 +45,19 @@ func (c *Client) Ensure(ctx context.Context, engineID string) error {
 	return nil
 }
 
+// Running asks Temporal whether the engine's watch runs; no worker is needed.
+func (c *Client) Running(ctx context.Context, engineID string) (bool, error) {
+	described, err := c.temporal.DescribeWorkflow(ctx, ID(engineID), "")
+	var notFound *serviceerror.NotFound
+	switch {
+	case errors.As(err, &notFound):
+		return false, nil
+	case err != nil:
+		return false, fmt.Errorf("look for watch of engine: %w", err)
+	}
+	return described.Status == enumspb.WORKFLOW_EXECUTION_STATUS_RUNNING, nil
+}
+
 // Snapshot asks the watch how it stands.
 func (c *Client) Snapshot(ctx context.Context, engineID string) (Snapshot, error) {
 	value, err := c.temporal.QueryWorkflow(ctx, ID(engineID), "", QuerySnapshot)
