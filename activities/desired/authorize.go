@@ -55,6 +55,11 @@ func usable(row store.Token, digest string, now time.Time) bool {
 		(row.ExpiresAt.IsZero() || now.Before(row.ExpiresAt))
 }
 
+// HeadersWith are the headers with another token than the current one.
+func (r Resolved) HeadersWith(token string) map[string]string {
+	return withToken(r.Config.Headers, token)
+}
+
 // withToken gives the headers a bearer token in place of whatever authorization they have; an empty token takes it away.
 func withToken(headers map[string]string, token string) map[string]string {
 	given := make(map[string]string, len(headers)+1)

@@ -9,9 +9,9 @@ import (
 // MintName is the name of the activity. It is part of recorded histories: never rename it.
 const MintName = "endpoint.mint-token"
 
-// MintTimeout bounds one try of the activity: waiting for another process's mint, the token server, and the probe of the
-// endpoint with the new token.
-const MintTimeout = 60 * time.Second
+// MintTimeout bounds one try of the activity: waiting for another process's mint and probe, then the token server, the
+// probe of the endpoint with the new token, and the store. A mint that nobody else is at takes at most a minute of it.
+const MintTimeout = 2 * time.Minute
 
 // MintRequest asks that the credential of a connection has a token that can be delivered.
 type MintRequest struct {

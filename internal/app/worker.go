@@ -136,6 +136,7 @@ type Activities struct {
 	Desired  *desired.Activities
 	Endpoint *endpoint.Activities
 	Engine   *engine.Activities
+	Mint     *endpoint.MintActivities
 	Fleet    *fleetactivity.Activities
 }
 
@@ -154,6 +155,7 @@ func provideActivities(p ActivityParams) Activities {
 	p.Lifecycle.Append(fx.StopHook(engines.Close))
 	return Activities{
 		Desired: desired.NewActivities(resolver), Endpoint: endpoint.NewActivities(resolver, prober), Engine: engines,
+		Mint:  newMintActivities(p, resolver),
 		Fleet: fleetactivity.NewActivities(reconciler(p), cfg.Fleet.Interval),
 	}
 }
@@ -183,7 +185,7 @@ func provideHost(p HostParams) *workerhost.Host {
 	host := workerhost.New(p.Client, workerhost.Options{
 		TaskQueue: cfg.Temporal.TaskQueue, MaxActivities: cfg.Worker.MaxActivities, StopTimeout: cfg.Worker.StopTimeout,
 		OnFatal: end(p.Shutdowner),
-	}, p.Log, p.Activities.Desired, p.Activities.Endpoint, p.Activities.Engine, p.Activities.Fleet)
+	}, p.Log, p.Activities.Desired, p.Activities.Endpoint, p.Activities.Engine, p.Activities.Mint, p.Activities.Fleet)
 	p.Lifecycle.Append(fx.StartStopHook(host.Start, host.Stop))
 	return host
 }

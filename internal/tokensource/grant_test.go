@@ -178,7 +178,7 @@ func oauthError(code string) simulator.Fault {
 }
 
 // requireNoSecret looks for secrets in everything that an error shows.
-func requireNoSecret(t *testing.T, err error, f *tokensource.Error, source desired.TokenSource) {
+func requireNoSecret(t *testing.T, err error, f refusal, source desired.TokenSource) {
 	t.Helper()
 	record, jsonErr := json.Marshal(f.Failure)
 	require.NoError(t, jsonErr)

@@ -233,8 +233,8 @@ func TestAStoreThatFailsIsNoFailureOfTheSource(t *testing.T) {
 	p := r.process(func(s *store.Store) tokensource.Store { return deaf{s} })
 	_, err := p.Ensure(t.Context(), p.ask(r.clientCredentials(), 0))
 	require.ErrorContains(t, err, "database is locked")
-	_, typed := tokensource.FailureOf(err)
-	require.False(t, typed)
+	var typed *tokensource.Error
+	require.NotErrorAs(t, err, &typed)
 	require.Zero(t, r.server.Count(simulator.AnyRequest))
 }
 

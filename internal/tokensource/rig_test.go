@@ -136,14 +136,19 @@ func atOnce(n int, ask func(i int) (tokensource.Outcome, error)) []answer {
 	return answers
 }
 
+// refusal is what a typed error tells.
+type refusal struct {
+	Failure    health.Failure
+	RetryAfter time.Duration
+}
+
 // requireFailure requires a typed failure and returns it.
-func requireFailure(tb testing.TB, err error, code health.Code) *tokensource.Error {
+func requireFailure(tb testing.TB, err error, code health.Code) refusal {
 	tb.Helper()
-	require.Error(tb, err)
 	var typed *tokensource.Error
 	require.ErrorAs(tb, err, &typed)
 	require.Equal(tb, code, typed.Failure.Code, err.Error())
-	return typed
+	return refusal{typed.Failure, typed.RetryAfter}
 }
 
 var errKilled = errors.New("killed")

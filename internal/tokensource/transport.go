@@ -2,7 +2,6 @@ package tokensource
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -27,8 +26,7 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	answer, err := t.client.Do(r.Context(), httpclient.Request{
 		Op: "ask token server", Method: r.Method, URL: r.URL, Header: r.Header, Body: body,
 	})
-	var refusal *httpclient.Error
-	if err != nil && !(errors.As(err, &refusal) && refusal.Kind == httpclient.KindStatus) {
+	if err != nil && httpclient.KindOf(err) != httpclient.KindStatus {
 		return nil, err
 	}
 	return &http.Response{
