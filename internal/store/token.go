@@ -12,8 +12,8 @@ import (
 type Token struct {
 	Credential   string
 	SourceDigest string // of the token source that it was minted from
-	Sequence     int64  // from 1 on, one more with each token of the credential
-	AccessToken  string `json:"-"` // sealed at rest; empty: forgotten with its config
+	Sequence     int64  // from 1 on, one more with each token of the credential; 0: only a refresh token so far
+	AccessToken  string `json:"-"` // sealed at rest; empty: none yet, or forgotten with its config
 	RefreshToken string `json:"-"` // sealed at rest; empty: none
 
 	MintedAt  time.Time

@@ -43,7 +43,7 @@ func (m *Minter) mint(ctx context.Context, ask Ask, digest string) (flown, error
 
 // waitForTurn returns with the lease, or with the token of who had it.
 func (a *attempt) waitForTurn(ctx context.Context) (Outcome, bool, error) {
-	wait, cancel := context.WithTimeout(ctx, max(a.mintLease(), a.verifyLease()))
+	wait, cancel := context.WithTimeout(ctx, a.turn())
 	defer cancel()
 	tick := time.NewTicker(pollEvery)
 	defer tick.Stop()

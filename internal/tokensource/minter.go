@@ -111,8 +111,11 @@ type Outcome struct {
 
 // Bound is the longest that [Minter.Ensure] takes, the store's own waits aside: another process's mint and one of its own.
 func (m *Minter) Bound() time.Duration {
-	return max(m.mintLease(), m.verifyLease()) + m.mintLease() + m.verifyLease()
+	return 2 * m.turn()
 }
+
+// turn is the longest that one process has the right to mint.
+func (m *Minter) turn() time.Duration { return m.mintLease() + m.verifyLease() }
 
 func (m *Minter) mintLease() time.Duration { return m.sources.timeout + leaseMargin }
 
