@@ -1,6 +1,8 @@
 package app
 
 import (
+	"context"
+
 	"go.uber.org/fx"
 
 	"github.com/holdfast-mcp/holdfast/activities/desired"
@@ -8,10 +10,22 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/tokensource"
 )
 
-// newMintActivities makes the activities that have tokens minted.
-func newMintActivities(p ActivityParams, resolver *desired.Resolver) *endpoint.MintActivities {
+// newSources makes the token sources of the process.
+func newSources(lc fx.Lifecycle) *tokensource.Sources {
 	sources := tokensource.NewSources(tokensource.Options{})
-	p.Lifecycle.Append(fx.StopHook(sources.Close))
+	lc.Append(fx.StopHook(sources.Close))
+	return sources
+}
+
+// tokenMoved tells whether a variable or a file of this machine holds another token than the one that is current.
+func tokenMoved(sources *tokensource.Sources) func(context.Context, desired.Resolved) bool {
+	return func(ctx context.Context, want desired.Resolved) bool {
+		return want.TokenSource != nil && sources.Moved(ctx, *want.TokenSource, want.BearerToken())
+	}
+}
+
+// newMintActivities makes the activities that have tokens minted.
+func newMintActivities(p ActivityParams, resolver *desired.Resolver, sources *tokensource.Sources) *endpoint.MintActivities {
 	minter := tokensource.NewMinter(tokensource.Params{Store: p.Store, Sources: sources, MAC: p.Keys.MAC()})
 	return endpoint.NewMintActivities(resolver, minter, p.Options.Config.Endpoint.Timeout)
 }

@@ -144,9 +144,10 @@ func provideActivities(p ActivityParams) Activities {
 	cfg := p.Options.Config
 	resolver := desired.NewResolver(p.Store, p.Keys.MAC())
 	prober := endpoint.NewProber(p.Store, cfg.Endpoint.Timeout)
+	sources := newSources(p.Lifecycle)
 	engines := engine.NewActivities(engine.Params{
 		Store: p.Store, Resolver: resolver, Prober: prober,
-		Signals: workerhost.NewSignals(p.Client, cfg.Temporal.TaskQueue), Log: p.Log,
+		Signals: workerhost.NewSignals(p.Client, cfg.Temporal.TaskQueue), Log: p.Log, Moved: tokenMoved(sources),
 		Settings: engine.Settings{
 			PollInterval: cfg.Inspect.PollInterval, ProbeInterval: cfg.Inspect.ProbeInterval,
 			Jitter: cfg.Inspect.Jitter, EngineTimeout: cfg.Engine.Timeout,
@@ -155,7 +156,7 @@ func provideActivities(p ActivityParams) Activities {
 	p.Lifecycle.Append(fx.StopHook(engines.Close))
 	return Activities{
 		Desired: desired.NewActivities(resolver), Endpoint: endpoint.NewActivities(resolver, prober), Engine: engines,
-		Mint:  newMintActivities(p, resolver),
+		Mint:  newMintActivities(p, resolver, sources),
 		Fleet: fleetactivity.NewActivities(reconciler(p), cfg.Fleet.Interval),
 	}
 }

@@ -160,6 +160,7 @@ type Want struct {
 	Expected                   []string
 	TimeoutMillis              int
 	Profile                    desired.Profile
+	TokenSource                *desired.TokenSource
 }
 
 // Apply stores what is wanted and tells the workflows, as `holdfast connection apply` does.
@@ -201,7 +202,7 @@ func (s *Stack) Put(w Want) delivery.Key {
 	meta := desired.DefaultMetadata()
 	meta.ExpectedTools = w.Expected
 	_, err = s.Store.PutDesired(ctx, store.Desired{
-		Key: key, EngineID: engineID(w), Profile: w.Profile, Metadata: meta,
+		Key: key, EngineID: engineID(w), Profile: w.Profile, Metadata: meta, TokenSource: w.TokenSource,
 		Config: desired.Config{
 			Type: "remote", URL: w.URL, Enabled: &enabled, Headers: w.Headers, OAuth: json.RawMessage("false"),
 			TimeoutMillis: w.TimeoutMillis,
