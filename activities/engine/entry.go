@@ -15,7 +15,7 @@ func entryOf(ctx context.Context, engine *engineapi.Client, want desired.Resolve
 		return engineapi.Status{}, err
 	}
 	if entry, ok := statuses[want.Name]; ok {
-		entry.Error = scrubbed(entry.Error, want.Config)
+		entry.Error = Scrub(entry.Error, want.Config)
 		return entry, nil
 	}
 	return engineapi.Status{Status: statusMissing}, nil

@@ -15,9 +15,9 @@ const (
 	redacted       = "[REDACTED]"
 )
 
-// scrubbed takes what we sent the engine out of what it says: its error texts may repeat an endpoint's answer, which may
+// Scrub takes what we sent the engine out of what it says: its error texts may repeat an endpoint's answer, which may
 // repeat anything that it was sent. Patterns alone do not know a bare token.
-func scrubbed(text string, sent desired.Config) string {
+func Scrub(text string, sent desired.Config) string {
 	if text == "" {
 		return ""
 	}

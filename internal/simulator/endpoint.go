@@ -57,6 +57,12 @@ func NewEndpoint(options EndpointOptions) (*Endpoint, error) {
 // URL is the MCP address, the same after Stop and Start.
 func (e *Endpoint) URL() string { return "http://" + e.server.address() + "/mcp" }
 
+// agentPath is where OpenWork Cloud has its MCP server.
+const agentPath = "/mcp/agent"
+
+// AgentURL is the same endpoint's address by the path that the openwork profile asks for.
+func (e *Endpoint) AgentURL() string { return "http://" + e.server.address() + agentPath }
+
 // Stop makes the port refuse connections; sessions are remembered, as in a network outage.
 func (e *Endpoint) Stop() { e.server.stop(func() {}) }
 

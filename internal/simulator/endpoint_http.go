@@ -41,7 +41,7 @@ func (e *Endpoint) serveHTTP(w http.ResponseWriter, r *http.Request) {
 		writeJSON(w, http.StatusForbidden, map[string]string{"error": "origin not allowed"})
 		return
 	}
-	if r.URL.Path != "/mcp" { // the engine looks for OAuth metadata: unknown to us, whatever the token
+	if r.URL.Path != "/mcp" && r.URL.Path != agentPath { // the engine looks for OAuth metadata: unknown to us, whatever the token
 		http.NotFound(w, r)
 		return
 	}

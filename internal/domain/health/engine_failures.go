@@ -104,3 +104,15 @@ func FromEngineStatus(status, errorText string) *Failure {
 	}
 	return &f
 }
+
+// DeliveryUnproven says that the engine is not known to have what is desired: its delivery is still due, under way, or no
+// longer proven. running tells whether a workflow sees to it.
+func DeliveryUnproven(state string, running bool) Failure {
+	action := "Wait: the connection delivers and verifies by itself."
+	if !running {
+		action = "Start the connection: run holdfast setup, or apply it again."
+	}
+	return kind{
+		code: CodeCloudMissing, stage: StageEngineDelivery, retryable: true, alias: AliasStatusMissing, action: action,
+	}.failure("The delivery of the MCP server is not proven.", map[string]any{"state": state, "workflowRunning": running})
+}

@@ -41,6 +41,7 @@ func catalogue() map[string]row {
 		"EngineStatusUnavailable 500":     {health.EngineStatusUnavailable(500), "opencode_engine_unreachable", engine, true, "opencode_unreachable", unreachable},
 		"EngineStatusUnavailable 404":     {health.EngineStatusUnavailable(404), "opencode_mcp_sync_failed", engine, false, "cloud_connection_failed", registration},
 		"EngineEntryMissing":              {health.EngineEntryMissing(), "cloud_mcp_missing", engine, true, "cloud_status_missing", health.PhaseEngineMissing},
+		"DeliveryUnproven":                {health.DeliveryUnproven("stale", true), "cloud_mcp_missing", engine, true, "cloud_status_missing", health.PhaseEngineMissing},
 		"EngineDisabled":                  {health.EngineDisabled(), "cloud_mcp_disabled", engine, false, "cloud_disabled", health.PhaseEngineDisabled},
 		"NeedsAuth":                       {health.NeedsAuth(""), "cloud_mcp_needs_auth", auth, false, "openwork_cloud_auth_required", needsAuth},
 		"ClientRegistrationRequired":      {health.ClientRegistrationRequired(""), "opencode_mcp_sync_failed", engine, false, "openwork_cloud_client_registration_required", registration},

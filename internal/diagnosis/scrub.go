@@ -1,0 +1,14 @@
+package diagnosis
+
+import (
+	"github.com/holdfast-mcp/holdfast/activities/engine"
+	"github.com/holdfast-mcp/holdfast/internal/domain/redact"
+)
+
+// scrubbed takes what we sent the engine out of what it says: patterns alone do not know a bare token.
+func (f *facts) scrubbed(text string) string {
+	if f.want != nil {
+		text = engine.Scrub(text, f.want.Config)
+	}
+	return redact.String(text)
+}
