@@ -14,6 +14,7 @@ func newConnection(a *App) *cobra.Command {
 		newApply(a),
 		newList(a),
 		newGet(a),
+		newHealth(a),
 		newWatch(a),
 		newProbe(a),
 		newReconcile(a),

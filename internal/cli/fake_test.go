@@ -114,6 +114,11 @@ func (f *fakeConnections) Describe(_ context.Context, key delivery.Key) (connect
 	return f.describe()
 }
 
+func (f *fakeConnections) Wake(_ context.Context, key delivery.Key) error {
+	f.note("wake", key)
+	return nil
+}
+
 func (f *fakeConnections) List(_ context.Context, filter connection.Filter) ([]connection.Listed, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

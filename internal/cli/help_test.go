@@ -13,7 +13,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 var commands = []string{
-	"", "setup", "doctor", "version", "connection", "connection apply", "connection list", "connection get", "connection watch",
+	"", "setup", "doctor", "version", "connection", "connection apply", "connection list", "connection get", "connection health", "connection watch",
 	"connection probe", "connection reconcile", "connection refresh", "connection mark-stale", "connection history",
 	"connection remove",
 }

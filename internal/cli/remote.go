@@ -33,6 +33,7 @@ type Connections interface {
 	Snapshot(ctx context.Context, key delivery.Key, revision *string) (connection.Snapshot, error)
 	Health(ctx context.Context, key delivery.Key) (connection.Health, error)
 	Describe(ctx context.Context, key delivery.Key) (connection.Description, error)
+	Wake(ctx context.Context, key delivery.Key) error
 	List(ctx context.Context, f connection.Filter) ([]connection.Listed, error)
 	History(ctx context.Context, key delivery.Key) ([]connection.Transition, error)
 }
