@@ -22,10 +22,16 @@ type addressFlags struct {
 }
 
 func (f *addressFlags) bind(cmd *cobra.Command) {
+	f.bindNames(cmd)
+	flags := cmd.Flags()
+	flags.StringVar(&f.directory, "directory", "", "the workspace's directory in the engine")
+}
+
+// bindNames is for what concerns a name in all directories of a workspace.
+func (f *addressFlags) bindNames(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.workspace, "workspace", "", "the workspace's id")
 	flags.StringVar(&f.name, "name", "", "the MCP server's name")
-	flags.StringVar(&f.directory, "directory", "", "the workspace's directory in the engine")
 }
 
 // address is a connection as people name it; the directory may be open.
@@ -111,20 +117,14 @@ func (s *session) stored(ctx context.Context, wanted address) ([]delivery.Key, e
 	if err != nil {
 		return nil, err
 	}
-	engines, err := st.EnginesInUse(ctx)
+	wantedKeys, err := st.Keys(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var found []delivery.Key
-	for _, id := range engines {
-		known, err := st.KeysByEngine(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		for _, key := range known {
-			if key.Workspace == wanted.workspace && key.Name == wanted.name {
-				found = append(found, key)
-			}
+	for _, want := range wantedKeys {
+		if want.Workspace == wanted.workspace && want.Name == wanted.name {
+			found = append(found, want.Key)
 		}
 	}
 	return sortedKeys(found), nil

@@ -8,16 +8,24 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/config/manifest"
 	"github.com/holdfast-mcp/holdfast/internal/domain/desired"
-	"github.com/holdfast-mcp/holdfast/internal/domain/health"
 	"github.com/holdfast-mcp/holdfast/internal/store"
 )
 
 // plan is what is to be written: checked, and complete but for what only the store knows.
 type plan struct {
 	engines     []plannedEngine
+	workspaces  []plannedWorkspace
+	shared      []store.AccountDesired
 	connections []store.Desired
 	// many says that the answer is a list.
 	many bool
+}
+
+// plannedWorkspace keeps the account that the store has where none is given.
+type plannedWorkspace struct {
+	store.Workspace
+
+	keepAccount bool
 }
 
 // plannedEngine keeps what the store has where a part is not given.
@@ -46,6 +54,10 @@ func (a *App) planOfFlags(ctx context.Context, given applyFlags, usernameGiven b
 	if err != nil {
 		return plan{}, err
 	}
+	source, err := a.sourceOfFlags(ctx, given)
+	if err != nil {
+		return plan{}, err
+	}
 	timeout, err := parseTimeout(given.timeout)
 	if err != nil {
 		return plan{}, err
@@ -53,19 +65,23 @@ func (a *App) planOfFlags(ctx context.Context, given applyFlags, usernameGiven b
 	enabled := !given.disabled
 	want, err := check(manifest.Connection{
 		Name: given.name, Profile: given.profile, URL: given.url, Headers: headers, TimeoutMillis: timeout,
-		Enabled: &enabled, ExpectedTools: given.expectTools,
+		Enabled: &enabled, ExpectedTools: given.expectTools, TokenSource: source,
 	})
 	if err != nil {
 		return plan{}, &CodeError{Code: ExitUsage, Cause: err}
 	}
-	want.Key = store.Key{
-		Workspace: given.workspace, Name: given.name, Directory: manifest.CleanDirectory(base, given.directory),
+	place := store.Workspace{
+		ID: given.workspace, Directory: manifest.CleanDirectory(base, given.directory), EngineID: target.id, Account: given.account,
 	}
-	if err := want.Key.Validate(); err != nil {
+	row := want.of(place, given.name)
+	if err := row.Key.Validate(); err != nil {
 		return plan{}, usagef("--%w", err)
 	}
-	want.EngineID = target.id
-	return plan{engines: []plannedEngine{target}, connections: []store.Desired{want}}, nil
+	return plan{
+		engines:     []plannedEngine{target},
+		workspaces:  []plannedWorkspace{{Workspace: place, keepAccount: given.account == ""}},
+		connections: []store.Desired{row},
+	}, nil
 }
 
 // complete names all flags that are missing.
@@ -105,6 +121,17 @@ func (a *App) planOfFiles(ctx context.Context, files []string) (plan, error) {
 	if err != nil {
 		return plan{}, &CodeError{Code: ExitUsage, Cause: err}
 	}
+	whole, err := planOf(read)
+	if err != nil {
+		return plan{}, &CodeError{Code: ExitUsage, Cause: err}
+	}
+	if len(whole.workspaces) == 0 && len(whole.shared) == 0 {
+		return plan{}, usagef("neither workspaces nor accounts with connections in %s", strings.Join(files, ", "))
+	}
+	return whole, nil
+}
+
+func planOf(read manifest.Manifest) (plan, error) {
 	whole := plan{many: true}
 	for _, e := range read.Engines {
 		whole.engines = append(whole.engines, plannedEngine{
@@ -113,25 +140,29 @@ func (a *App) planOfFiles(ctx context.Context, files []string) (plan, error) {
 		})
 	}
 	var faults []error
-	for _, workspace := range read.Workspaces {
-		for _, c := range workspace.Connections {
+	for _, account := range read.Accounts {
+		for _, c := range account.Connections {
 			want, err := check(c)
 			if err != nil {
-				faults = append(faults, fmt.Errorf("%s: %s/%s: %w", c.Where(), workspace.ID, c.Name, err))
+				faults = append(faults, fmt.Errorf("%s: %s of account %s: %w", c.Where(), c.Name, account.ID, err))
 				continue
 			}
-			want.Key = store.Key{Workspace: workspace.ID, Name: c.Name, Directory: workspace.Directory}
-			want.EngineID = workspace.Engine
-			whole.connections = append(whole.connections, want)
+			whole.shared = append(whole.shared, want.shared(account.ID, c.Name))
 		}
 	}
-	if err := errors.Join(faults...); err != nil {
-		return plan{}, &CodeError{Code: ExitUsage, Cause: err}
+	for _, w := range read.Workspaces {
+		place := store.Workspace{ID: w.ID, Directory: w.Directory, EngineID: w.Engine, Account: w.Account}
+		whole.workspaces = append(whole.workspaces, plannedWorkspace{Workspace: place})
+		for _, c := range w.Connections {
+			want, err := check(c)
+			if err != nil {
+				faults = append(faults, fmt.Errorf("%s: %s/%s: %w", c.Where(), w.ID, c.Name, err))
+				continue
+			}
+			whole.connections = append(whole.connections, want.of(place, c.Name))
+		}
 	}
-	if len(whole.connections) == 0 {
-		return plan{}, usagef("no connections in %s", strings.Join(files, ", "))
-	}
-	return whole, nil
+	return whole, errors.Join(faults...)
 }
 
 // given is nil for a text that is not there.
@@ -140,34 +171,4 @@ func given(text string) *string {
 		return nil
 	}
 	return &text
-}
-
-// refusedError is a desired config that breaks a rule of its profile.
-type refusedError struct{ failure health.Failure }
-
-func (e *refusedError) Error() string {
-	return fmt.Sprintf("%s. Nothing was changed. Next: %s", strings.TrimSuffix(e.failure.Error(), "."), e.failure.RecommendedAction)
-}
-
-// check brings a connection into its normal form and applies the rules of its profile. One that is wanted switched off is
-// checked as if it were on: being off is what was asked for, not a mistake.
-func check(c manifest.Connection) (store.Desired, error) {
-	body, err := c.Body()
-	if err != nil {
-		return store.Desired{}, err
-	}
-	want := store.Desired{Profile: desired.Profile(c.Profile)}
-	if want.Config, err = desired.Normalise(want.Profile, body); err != nil {
-		return store.Desired{}, err
-	}
-	if want.Metadata, err = desired.NormaliseMetadata(body); err != nil {
-		return store.Desired{}, err
-	}
-	on := want.Config
-	enabled := true
-	on.Enabled = &enabled
-	if failure := desired.Validate(want.Profile, on, want.Metadata); failure != nil {
-		return store.Desired{}, &refusedError{failure: *failure}
-	}
-	return want, nil
 }

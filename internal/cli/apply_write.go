@@ -3,44 +3,10 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
-	"os"
-	"time"
-
-	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
-	"github.com/holdfast-mcp/holdfast/internal/domain/desired"
 	"github.com/holdfast-mcp/holdfast/internal/store"
-	"github.com/holdfast-mcp/holdfast/workflows/connection"
 )
-
-const (
-	// atOnce is how many connections a command works on at the same time.
-	atOnce = 16
-	// waitAtOnce is how many it waits for: a wait is a call that rests in the server.
-	waitAtOnce = 64
-
-	ensureTimeout = 15 * time.Second
-)
-
-// What an apply did to a connection.
-const (
-	changeWritten = "changed"
-	changeNone    = "unchanged"
-)
-
-// applied is one connection of an apply.
-type applied struct {
-	view
-
-	Change   string `json:"change"`
-	Revision string `json:"revision"`
-	Error    string `json:"error,omitempty"`
-
-	key     delivery.Key
-	verdict error
-}
 
 // apply writes what is wanted, and then tells the workflows. Temporal is reached before anything is written, so that what
 // cannot be told is not written either.
@@ -52,210 +18,179 @@ func (s *session) apply(ctx context.Context, wanted plan, wait waitFlags, reques
 	if _, err := enginesOf(ctx, st, wanted); err != nil {
 		return err
 	}
-	remote, err := s.connect(ctx)
+	if _, err := s.connect(ctx); err != nil {
+		return err
+	}
+	w := &writer{store: st, say: s.app.say, touched: touched{by: map[delivery.Key]*affected{}}}
+	if err := w.write(ctx, wanted); err != nil {
+		return err
+	}
+	carry := fanOut{trigger: "apply", wait: wait, request: request}
+	if !wanted.many {
+		carry.only = &wanted.connections[0].Key
+	}
+	return s.carryThrough(ctx, w.touched, carry)
+}
+
+// affected is one connection that a change concerns.
+type affected struct {
+	key     delivery.Key
+	changed bool
+	// moved says that the revision alone does not show the change: there is another engine, or another account.
+	moved bool
+}
+
+// touched is what a change concerns, each connection once, in the order in which it was met.
+type touched struct {
+	list []*affected
+	by   map[delivery.Key]*affected
+	// left are connections of an account that their workspace has left.
+	left []delivery.Key
+}
+
+func (t *touched) add(key delivery.Key, changed, moved bool) {
+	one := t.by[key]
+	if one == nil {
+		one = &affected{key: key}
+		t.by[key], t.list = one, append(t.list, one)
+	}
+	one.changed, one.moved = one.changed || changed, one.moved || moved
+}
+
+// writer puts a plan into the store.
+type writer struct {
+	touched
+
+	store *store.Store
+	say   func(format string, args ...any)
+}
+
+// write puts engines, workspaces, shared configs and connections, in this order: each names what is before it.
+func (w *writer) write(ctx context.Context, wanted plan) error {
+	ids, err := putEngines(ctx, w.store, wanted)
 	if err != nil {
 		return err
 	}
-	done, err := s.write(ctx, st, wanted)
-	if err != nil {
-		return err
-	}
-	if err := s.start(ctx, remote, done); err != nil {
-		return fmt.Errorf("what is wanted is stored, but not every workflow was told: %w; run the same command again", err)
-	}
-	s.app.warnOfMissing(done)
-	request.id() // one id for all of them, made before they part
-	group := errgroup.Group{}
-	group.SetLimit(waitAtOnce)
-	for _, one := range done {
-		group.Go(func() error {
-			s.follow(ctx, remote, one, wait, *request)
-			return nil
-		})
-	}
-	_ = group.Wait() // none returns an error: each keeps its own
-	return s.app.printApplied(done, wanted.many)
-}
-
-// warnOfMissing says which directories are not on this machine: an engine takes any, and a mistyped one looks fine there.
-func (a *App) warnOfMissing(done []*applied) {
-	for _, one := range done {
-		if _, err := os.Stat(one.key.Directory); errors.Is(err, os.ErrNotExist) {
-			a.say("holdfast: %s: there is no directory %s on this machine; right only where the engine runs elsewhere",
-				short(one.key), one.key.Directory)
-		}
-	}
-}
-
-// enginesOf gives the plan's engines in their order, complete with what the store has of them.
-func enginesOf(ctx context.Context, st *store.Store, wanted plan) ([]store.Engine, error) {
-	known, err := st.Engines(ctx)
-	var corrupt *store.CorruptRowError
-	if err != nil && !errors.As(err, &corrupt) {
-		return nil, err
-	}
-	engines := make([]store.Engine, 0, len(wanted.engines))
-	for _, e := range wanted.engines {
-		row, err := e.merge(known)
+	moved := map[store.Workspace]bool{}
+	for _, place := range wanted.workspaces {
+		place.EngineID = ids[place.EngineID]
+		written, changed, err := w.workspace(ctx, place)
 		if err != nil {
-			return nil, err
+			return err
 		}
-		engines = append(engines, row)
-	}
-	return engines, nil
-}
-
-// write puts engines, then connections. The engines are read again: another process may have changed them meanwhile.
-func (s *session) write(ctx context.Context, st *store.Store, wanted plan) ([]*applied, error) {
-	engines, err := enginesOf(ctx, st, wanted)
-	if err != nil {
-		return nil, err
-	}
-	ids := map[string]string{}
-	for i, e := range engines {
-		ids[wanted.engines[i].id] = e.ID
-		if _, err := st.PutEngine(ctx, e); err != nil {
-			return nil, err
-		}
-	}
-	done := make([]*applied, 0, len(wanted.connections))
-	for _, want := range wanted.connections {
-		want.EngineID = ids[want.EngineID]
-		one, err := s.put(ctx, st, want)
-		if err != nil {
-			return nil, err
-		}
-		done = append(done, one)
-	}
-	return done, nil
-}
-
-// merge completes an engine with what the store has of it.
-func (e plannedEngine) merge(known []store.Engine) (store.Engine, error) {
-	row := store.Engine{ID: e.id, BaseURL: e.url}
-	for _, k := range known {
-		if k.ID == e.id || (e.derived && k.BaseURL == e.url) {
-			row.ID, row.Username, row.Password = k.ID, k.Username, k.Password
-			if row.BaseURL == "" {
-				row.BaseURL = k.BaseURL
-			}
-			break
-		}
-	}
-	if row.BaseURL == "" {
-		// Not quoted: an address that lacks its scheme may hold a password.
-		return row, usagef("--engine is neither a URL nor the id of a known engine")
-	}
-	if e.username != nil {
-		row.Username = *e.username
-	}
-	if e.password != nil {
-		row.Password = *e.password
-	}
-	return row, nil
-}
-
-func (s *session) put(ctx context.Context, st *store.Store, want store.Desired) (*applied, error) {
-	keyset, err := s.keys()
-	if err != nil {
-		return nil, err
-	}
-	revision, err := desired.Revision(keyset.MAC(), want.Profile, want.Config, want.Metadata)
-	if err != nil {
-		return nil, fmt.Errorf("apply %s: %w", short(want.Key), err)
-	}
-	changed, err := st.PutDesired(ctx, want)
-	if err != nil {
-		return nil, err
-	}
-	one := &applied{view: newView(want.Key), key: want.Key, Revision: revision, Change: changeNone}
-	one.Engine = want.EngineID
-	if changed {
-		one.Change = changeWritten
-	}
-	return one, nil
-}
-
-// start makes sure that every connection and every engine has its workflow.
-func (s *session) start(ctx context.Context, remote *Remote, done []*applied) error {
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	engines := map[string]bool{}
-	for _, one := range done {
-		group.Go(func() error {
-			ctx, cancel := context.WithTimeout(ctx, ensureTimeout)
-			defer cancel()
-			changed := connection.DesiredChanged{Revision: one.Revision, Trigger: "apply"}
-			return remote.Connections.Ensure(ctx, one.key, one.Engine, changed)
-		})
-		if engines[one.Engine] {
+		moved[store.Workspace{ID: written.ID, Directory: written.Directory}] = changed
+		if !changed {
 			continue
 		}
-		engines[one.Engine] = true
-		group.Go(func() error {
-			ctx, cancel := context.WithTimeout(ctx, ensureTimeout)
-			defer cancel()
-			return remote.Engines.Ensure(ctx, one.Engine)
-		})
+		if err := w.sharedIn(ctx, written); err != nil {
+			return err
+		}
 	}
-	return group.Wait()
+	for _, want := range wanted.connections {
+		want.EngineID = ids[want.EngineID]
+		changed, err := w.store.PutDesired(ctx, want)
+		if err != nil {
+			return err
+		}
+		revived, err := w.revive(ctx, store.Intent{Workspace: want.Workspace, Name: want.Name})
+		if err != nil {
+			return err
+		}
+		w.add(want.Key, changed || revived, moved[store.Workspace{ID: want.Workspace, Directory: want.Directory}])
+	}
+	for _, want := range wanted.shared {
+		if err := w.shared(ctx, want); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// follow waits for a connection where that is wanted, and reads how it stands.
-func (s *session) follow(ctx context.Context, remote *Remote, one *applied, wait waitFlags, request requestFlags) {
-	c := remote.Connections
-	var h *connection.Health
-	if wait.on() {
-		w := &waiter{
-			connections: c, key: one.key, revision: &one.Revision, timeout: wait.timeout, pause: s.app.options.PollEvery,
+// workspace writes one, and notes what its move from another account leaves behind.
+func (w *writer) workspace(ctx context.Context, place plannedWorkspace) (written store.Workspace, changed bool, err error) {
+	before, known, err := w.known(ctx, place.Workspace)
+	if err != nil {
+		return written, false, err
+	}
+	written = place.Workspace
+	if place.keepAccount && known {
+		written.Account = before.Account
+	}
+	if written.Account == "" {
+		written.Account = store.DefaultAccount
+	}
+	if changed, err = w.store.PutWorkspace(ctx, written); err != nil {
+		return written, false, err
+	}
+	if known && before.Account != written.Account {
+		w.say("holdfast: workspace %s moves from account %s to %s", written, before.Account, written.Account)
+		names, err := sharedNames(ctx, w.store, before.Account)
+		if err != nil {
+			return written, false, err
 		}
-		h, one.verdict = w.ready(ctx, func(ctx context.Context) (connection.Health, error) {
-			return c.Reconcile(ctx, one.key, request.id(), request.request())
-		})
-	}
-	engine := one.Engine
-	one.view = finalView(ctx, c, one.key, h)
-	one.Engine = engine
-	if one.Snapshot == nil || (h == nil && deref(one.Snapshot.DesiredRevision) != one.Revision) {
-		// What was published is about another revision: of this one nothing is known yet.
-		one.Snapshot = &connection.Snapshot{
-			Snapshot: delivery.Entry{}.SnapshotOf(one.Revision), EngineID: engine, Directory: one.key.Directory,
+		for _, name := range names {
+			w.left = append(w.left, delivery.Key{Workspace: written.ID, Name: name, Directory: written.Directory})
 		}
 	}
-	if one.verdict != nil {
-		one.Error = one.verdict.Error()
-	}
+	return written, changed, nil
 }
 
-func (a *App) printApplied(done []*applied, many bool) error {
-	verdicts := make([]error, 0, len(done))
-	var said []error
-	for _, one := range done {
-		verdicts = append(verdicts, one.verdict)
-		if one.verdict != nil {
-			said = append(said, one.verdict)
+// known is the workspace as the store has it. One that cannot be read is written anew.
+func (w *writer) known(ctx context.Context, place store.Workspace) (store.Workspace, bool, error) {
+	rows, err := w.store.Workspaces(ctx, store.WorkspaceFilter{ID: place.ID})
+	if err != nil && !isCorrupt(err) {
+		return store.Workspace{}, false, err
+	}
+	for _, row := range rows {
+		if row.Directory == place.Directory {
+			return row, true, nil
 		}
 	}
-	if err := a.printAppliedTable(done, many); err != nil {
+	return store.Workspace{}, false, nil
+}
+
+// sharedIn notes the shared connections of a workspace that is new in its account, or has another engine.
+func (w *writer) sharedIn(ctx context.Context, place store.Workspace) error {
+	names, err := sharedNames(ctx, w.store, place.Account)
+	for _, name := range names {
+		w.add(delivery.Key{Workspace: place.ID, Name: name, Directory: place.Directory}, true, true)
+	}
+	return err
+}
+
+// shared writes a shared config and notes the connection of each workspace of its account.
+func (w *writer) shared(ctx context.Context, want store.AccountDesired) error {
+	changed, err := w.store.PutAccountDesired(ctx, want)
+	if err != nil {
 		return err
 	}
-	if len(said) == 0 {
-		return nil
+	revived, err := w.revive(ctx, store.Intent{Account: want.Account, Name: want.Name})
+	if err != nil {
+		return err
 	}
-	return &CodeError{Code: worstExit(verdicts), Cause: errors.Join(said...)}
+	keys, err := keysOfAccount(ctx, w.store, want.Account, want.Name)
+	if err != nil {
+		return err
+	}
+	if len(keys) == 0 {
+		w.say("%s is stored; account %s has no workspaces yet", want.Name, want.Account)
+	}
+	for _, key := range keys {
+		w.add(key, changed || revived, false)
+	}
+	return nil
 }
 
-func (a *App) printAppliedTable(done []*applied, many bool) error {
-	switch {
-	case a.JSON() && many:
-		return a.printJSON(done)
-	case a.JSON():
-		return a.printJSON(done[0])
+// revive takes a removal back: applying a config is a new wish. What somebody has switched off stays so.
+func (w *writer) revive(ctx context.Context, of store.Intent) (bool, error) {
+	intent, err := intentOf(ctx, w.store, of)
+	if err != nil || intent == nil || intent.Kind != store.IntentRemoved {
+		return false, err
 	}
-	t := a.newTable("connection", "change", "state", "engine", "directory")
-	for _, one := range done {
-		t.AppendRow([]any{short(one.key), one.Change, one.Snapshot.State, one.Engine, one.Directory})
-	}
-	t.Render()
-	return nil
+	return w.store.DeleteIntent(ctx, of.Account, of.Workspace, of.Name)
+}
+
+func isCorrupt(err error) bool {
+	var corrupt *store.CorruptRowError
+	return errors.As(err, &corrupt)
 }

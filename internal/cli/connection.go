@@ -21,6 +21,8 @@ func newConnection(a *App) *cobra.Command {
 		newRefresh(a),
 		newMarkStale(a),
 		newHistory(a),
+		newEnable(a),
+		newDisable(a),
 		newRemove(a),
 	)
 	return cmd

@@ -12,7 +12,9 @@ const applyLong = `Says what is wanted, from flags or from YAML files of many wo
 refused changes nothing. Applying the same again changes nothing either.
 
 An engine is named by its URL, or by the id of one that was applied before. Credentials that are not given again are kept.
-VAR and the file hold a header's whole value, such as "Bearer ...".
+VAR and the file of a header hold its whole value, such as "Bearer ..."; those of a token hold the token alone.
+
+Applying a connection that was removed wants it again. One that was switched off stays off: see holdfast connection enable.
 
 With -f the JSON answer is a list, without it one document.`
 
@@ -28,13 +30,17 @@ type applyFlags struct {
 
 	headers, headerEnv, headerFiles []string
 
+	account string
+	source  sourceFlags
+
 	engineUsername, enginePasswordEnv, enginePasswordFile string
 }
 
 // ofOne are the flags that describe one connection; they do not go with -f.
 var ofOne = []string{
 	"workspace", "directory", "engine", "name", "profile", "url", "header", "header-env", "header-file", "timeout",
-	"expect-tool", "disabled", "engine-username", "engine-password-env", "engine-password-file",
+	"expect-tool", "disabled", "engine-username", "engine-password-env", "engine-password-file", "account",
+	"token-env", "token-file", "token-url", "client-id", "client-secret-env", "refresh-token-env", "token-scope",
 }
 
 func newApply(a *App) *cobra.Command {
@@ -79,6 +85,14 @@ func (f *applyFlags) bind(cmd *cobra.Command) {
 	flags.StringArrayVar(&f.headers, "header", nil, "header as 'Name: value' (repeatable)")
 	flags.StringArrayVar(&f.headerEnv, "header-env", nil, "header as NAME=VAR, its value in the variable VAR (repeatable)")
 	flags.StringArrayVar(&f.headerFiles, "header-file", nil, "header as NAME=PATH, its value in the file (repeatable)")
+	flags.StringVar(&f.account, "account", "", "the workspace's account, whose shared connections it gets too (default: kept, else default)")
+	flags.StringVar(&f.source.variable, "token-env", "", "variable of the worker that holds the token, read whenever one is due")
+	flags.StringVar(&f.source.file, "token-file", "", "file that holds the token; the worker reads it whenever one is due")
+	flags.StringVar(&f.source.url, "token-url", "", "OAuth 2.0 token endpoint that issues the token")
+	flags.StringVar(&f.source.clientID, "client-id", "", "client at the token endpoint")
+	flags.StringVar(&f.source.secretEnv, "client-secret-env", "", "variable that holds the client's secret, read now and kept sealed")
+	flags.StringVar(&f.source.refreshEnv, "refresh-token-env", "", "variable that holds the first refresh token, read now and kept sealed")
+	flags.StringArrayVar(&f.source.scopes, "token-scope", nil, "scope to ask the token endpoint for (repeatable)")
 	flags.StringVar(&f.timeout, "timeout", "", "of connecting, listing and each tool call: milliseconds, or such as 10s (default 5s)")
 	flags.StringArrayVar(&f.expectTools, "expect-tool", nil, "tool that the server must list (repeatable; default: at least one)")
 	flags.BoolVar(&f.disabled, "disabled", false, "want it switched off: it is kept, and not delivered")

@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
 	"github.com/holdfast-mcp/holdfast/workflows/connection"
+	"github.com/holdfast-mcp/holdfast/workflows/fleet"
 )
 
 // fakeConnections stands for workflows: it notes what was asked, and answers as scripted. What is not scripted is not found.
@@ -21,6 +22,8 @@ type fakeConnections struct {
 	filter  connection.Filter
 	reason  string
 	stale   error
+
+	ensureFault error
 
 	update   func(verb string) (connection.Health, error)
 	health   func() (connection.Health, error)
@@ -58,7 +61,7 @@ func (f *fakeConnections) Ensure(_ context.Context, key delivery.Key, _ string, 
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.ensured = append(f.ensured, changed)
-	return nil
+	return f.ensureFault
 }
 
 func (f *fakeConnections) Probe(_ context.Context, key delivery.Key, id string, _ connection.Request) (connection.Health, error) {
@@ -126,6 +129,15 @@ func (f *fakeConnections) List(_ context.Context, filter connection.Filter) ([]c
 	return f.listed, nil
 }
 
+func (f *fakeConnections) ListPage(
+	_ context.Context, filter connection.Filter, _ connection.Page,
+) ([]connection.Listed, string, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.filter = filter
+	return f.listed, "", nil
+}
+
 func (f *fakeConnections) History(_ context.Context, key delivery.Key) ([]connection.Transition, error) {
 	f.note("history", key)
 	if f.history == nil {
@@ -145,6 +157,42 @@ func (f *fakeEngines) Ensure(_ context.Context, id string) error {
 	defer f.mu.Unlock()
 	f.ids = append(f.ids, id)
 	return nil
+}
+
+// Running finds none.
+func (f *fakeEngines) Running(context.Context, string) (bool, error) { return false, nil }
+
+// fakeFleet notes what was asked of it.
+type fakeFleet struct {
+	mu    sync.Mutex
+	calls []string
+
+	description fleet.Description
+	passes      *fleet.Snapshot
+}
+
+func (f *fakeFleet) note(call string) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.calls = append(f.calls, call)
+	return nil
+}
+
+func (f *fakeFleet) Ensure(context.Context) error       { return f.note("ensure") }
+func (f *fakeFleet) ReconcileNow(context.Context) error { return f.note("reconcile-now") }
+
+func (f *fakeFleet) Describe(context.Context) (fleet.Description, error) {
+	if f.description.WorkflowID == "" {
+		return fleet.Description{}, fleet.ErrNotFound
+	}
+	return f.description, nil
+}
+
+func (f *fakeFleet) Snapshot(context.Context) (fleet.Snapshot, error) {
+	if f.passes == nil {
+		return fleet.Snapshot{}, connection.ErrNoWorker
+	}
+	return *f.passes, nil
 }
 
 var noon = time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)

@@ -15,7 +15,8 @@ var update = flag.Bool("update", false, "write the golden files anew")
 var commands = []string{
 	"", "setup", "doctor", "version", "connection", "connection apply", "connection list", "connection get", "connection health", "connection watch",
 	"connection probe", "connection reconcile", "connection refresh", "connection mark-stale", "connection history",
-	"connection remove",
+	"connection remove", "connection enable", "connection disable", "account", "account list", "account enable", "account disable",
+	"account remove", "fleet", "fleet reconcile", "fleet status",
 }
 
 func TestHelpIsWhatWasReviewed(t *testing.T) {

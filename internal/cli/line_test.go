@@ -29,6 +29,7 @@ type line struct {
 
 	connections *fakeConnections
 	engines     *fakeEngines
+	fleet       *fakeFleet
 	dialled     []temporalclient.Options
 	dialFault   error
 
@@ -60,7 +61,7 @@ func bare(t *testing.T) *line {
 	require.NoError(t, err)
 	return &line{
 		t: t, dataDir: filepath.Join(t.TempDir(), "data"), workDir: work, environ: []string{"HOME=/nowhere"},
-		connections: &fakeConnections{}, engines: &fakeEngines{}, stdout: &buffer{}, stderr: &buffer{},
+		connections: &fakeConnections{}, engines: &fakeEngines{}, fleet: &fakeFleet{}, stdout: &buffer{}, stderr: &buffer{},
 	}
 }
 
@@ -131,7 +132,7 @@ func (l *line) connect(_ context.Context, o temporalclient.Options, _ string) (*
 	if l.dialFault != nil {
 		return nil, l.dialFault
 	}
-	return &cli.Remote{Namespace: "default", Connections: l.connections, Engines: l.engines}, nil
+	return &cli.Remote{Namespace: "default", Connections: l.connections, Engines: l.engines, Fleet: l.fleet}, nil
 }
 
 // document decodes what was printed.

@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
 	"github.com/holdfast-mcp/holdfast/workflows/connection"
 	"github.com/holdfast-mcp/holdfast/workflows/engine"
+	"github.com/holdfast-mcp/holdfast/workflows/fleet"
 )
 
 // dialTimeout bounds the wait for a server that is down: people are told within 5 s.
@@ -35,12 +36,22 @@ type Connections interface {
 	Describe(ctx context.Context, key delivery.Key) (connection.Description, error)
 	Wake(ctx context.Context, key delivery.Key) error
 	List(ctx context.Context, f connection.Filter) ([]connection.Listed, error)
+	ListPage(ctx context.Context, f connection.Filter, p connection.Page) (rows []connection.Listed, next string, err error)
 	History(ctx context.Context, key delivery.Key) ([]connection.Transition, error)
 }
 
 // Engines is what commands ask of engine workflows; [engine.Client] has it.
 type Engines interface {
 	Ensure(ctx context.Context, engineID string) error
+	Running(ctx context.Context, engineID string) (bool, error)
+}
+
+// Fleet is what commands ask of the fleet's workflow; [fleet.Client] has it.
+type Fleet interface {
+	Ensure(ctx context.Context) error
+	ReconcileNow(ctx context.Context) error
+	Describe(ctx context.Context) (fleet.Description, error)
+	Snapshot(ctx context.Context) (fleet.Snapshot, error)
 }
 
 // Remote is an open way to Temporal.
@@ -49,6 +60,7 @@ type Remote struct {
 	Namespace   string
 	Connections Connections
 	Engines     Engines
+	Fleet       Fleet
 	// Services administer the namespace.
 	Services temporalclient.Services
 	Close    func()
@@ -69,6 +81,7 @@ func dial(ctx context.Context, o temporalclient.Options, taskQueue string) (*Rem
 		Namespace:   resolved.Namespace,
 		Connections: connection.NewClient(c, resolved.DataConverter, taskQueue),
 		Engines:     engine.NewClient(c, taskQueue),
+		Fleet:       fleet.NewClient(c, taskQueue),
 		Services:    c,
 		Close:       c.Close,
 	}, nil

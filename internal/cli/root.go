@@ -35,6 +35,8 @@ func newRoot(a *App) *cobra.Command {
 	a.globals.bind(root)
 	root.AddCommand(
 		newConnection(a),
+		newAccount(a),
+		newFleet(a),
 		newSetup(a),
 		newDoctor(a),
 		newVersion(a),

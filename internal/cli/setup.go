@@ -2,12 +2,10 @@ package cli
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sync/errgroup"
 
 	"github.com/holdfast-mcp/holdfast/internal/keys"
 	"github.com/holdfast-mcp/holdfast/internal/store"
@@ -74,6 +72,10 @@ func (s *session) setup(ctx context.Context) (steps []setupStep, err error) {
 	if err != nil {
 		return steps, err
 	}
+	if err := remote.Fleet.Ensure(ctx); err != nil {
+		return steps, err
+	}
+	// After Temporal has lost its data, all of it is missing.
 	started, total, err := s.startMissing(ctx, remote, st)
 	if err != nil {
 		return steps, fmt.Errorf("start workflows: %w", err)
@@ -124,49 +126,26 @@ func namespaceSteps(namespace string, r temporalclient.Report, whole bool) []set
 	return steps
 }
 
-// startMissing starts the workflows of what is wanted and does not run: after Temporal has lost its data, that is all of it.
+// startMissing starts what is wanted and does not run. It ends nothing: that takes a worker.
 func (s *session) startMissing(ctx context.Context, remote *Remote, st *store.Store) (started, total int, err error) {
-	wanted, err := wantedKeys(ctx, st)
-	if err != nil || len(wanted) == 0 {
-		return 0, 0, err
+	result, err := s.reconciler(remote, st).Start(ctx)
+	if err == nil && result.Failed > 0 {
+		err = failuresOf(result)
 	}
-	rows, err := remote.Connections.List(ctx, connection.Filter{})
-	if err != nil {
-		return 0, 0, err
-	}
-	running := runningIDs(rows)
-	group, ctx := errgroup.WithContext(ctx)
-	group.SetLimit(atOnce)
-	for engineID, keys := range wanted {
-		group.Go(func() error { return remote.Engines.Ensure(ctx, engineID) })
-		for _, key := range keys {
-			total++
-			if running[connection.ID(key)] {
-				continue
-			}
-			started++
-			group.Go(func() error {
-				return remote.Connections.Ensure(ctx, key, engineID, connection.DesiredChanged{Trigger: "setup"})
-			})
-		}
-	}
-	return started, total, group.Wait()
+	return result.Started, result.Wanted, err
 }
 
-// wantedKeys lists what is wanted by engine, also what cannot be unsealed.
+// wantedKeys lists what is wanted by engine, also what cannot be unsealed. What has no engine yet is under the empty id.
 func wantedKeys(ctx context.Context, st *store.Store) (map[string][]store.Key, error) {
-	engines, err := st.EnginesInUse(ctx)
+	keys, err := st.Keys(ctx)
 	if err != nil {
 		return nil, err
 	}
 	wanted := map[string][]store.Key{}
-	var faults []error
-	for _, id := range engines {
-		keys, err := st.KeysByEngine(ctx, id)
-		faults = append(faults, err)
-		wanted[id] = keys
+	for _, key := range keys {
+		wanted[key.EngineID] = append(wanted[key.EngineID], key.Key)
 	}
-	return wanted, errors.Join(faults...)
+	return wanted, nil
 }
 
 func runningIDs(rows []connection.Listed) map[string]bool {

@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	waitReady = "ready"
+	waitReady   = "ready"
+	defaultWait = 30 * time.Second
 	// lastLook is how long a wait that is over may take to tell how things stand.
 	lastLook = 2 * time.Second
 )
@@ -29,7 +30,7 @@ type waitFlags struct {
 func (f *waitFlags) bind(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.until, "wait", "", "wait until the connection is ready: --wait ready")
-	flags.DurationVar(&f.timeout, "wait-timeout", 30*time.Second, "how long to wait; exit code 3 afterwards")
+	flags.DurationVar(&f.timeout, "wait-timeout", defaultWait, "how long to wait; exit code 3 afterwards")
 }
 
 func (f waitFlags) check() error {

@@ -128,6 +128,20 @@ func (r *Reconciler) Pass(ctx context.Context) (Result, error) {
 	if err != nil {
 		return Result{}, fmt.Errorf("compare what is wanted with what runs: %w", err)
 	}
+	return r.act(ctx, wanted, d)
+}
+
+// Start is a pass that ends nothing, so that no worker is needed.
+func (r *Reconciler) Start(ctx context.Context) (Result, error) {
+	wanted, d, err := r.Preview(ctx)
+	if err != nil {
+		return Result{}, fmt.Errorf("compare what is wanted with what runs: %w", err)
+	}
+	d.Strays = nil
+	return r.act(ctx, wanted, d)
+}
+
+func (r *Reconciler) act(ctx context.Context, wanted int, d Difference) (Result, error) {
 	t := &tally{Result: Result{Wanted: wanted}, log: r.Log}
 	group := errgroup.Group{}
 	group.SetLimit(atOnce)
