@@ -1,0 +1,161 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/holdfast-mcp/holdfast/workflows/connection"
+)
+
+const (
+	// eventWrite bounds one write of a stream: a reader that takes nothing is let go.
+	eventWrite = 10 * time.Second
+	// streamLimit ends a stream; the reader comes back with the id of what it has seen last.
+	streamLimit = time.Hour
+)
+
+// streamEvents sends the transitions of a connection as they happen. Each event has the transition's sequence as its id, so that
+// a reader who comes back with Last-Event-ID misses none that is retained; without it the last transition comes first.
+func streamEvents(a *API, w http.ResponseWriter, c *call) {
+	t, err := a.target(c, "workspace")
+	after := int64(-1)
+	if err == nil {
+		after, err = lastEventID(c)
+	}
+	if err == nil && !t.known {
+		err = fail(CodeConnectionNotFound)
+	}
+	if err != nil {
+		a.refuse(w, c.Request, asError(err))
+		return
+	}
+	select {
+	case a.streams <- struct{}{}:
+		defer func() { <-a.streams }()
+	default:
+		a.refuse(w, c.Request, failf(CodeBusy, "Too many streams of events are open here: close one, or ask another gateway."))
+		return
+	}
+	s := &stream{api: a, out: w, control: http.NewResponseController(w), target: t, after: after}
+	if err := s.first(c.Context()); err != nil {
+		a.refuse(w, c.Request, asError(err))
+		return
+	}
+	s.run(c.Context())
+}
+
+func lastEventID(c *call) (int64, error) {
+	text := c.Header.Get("Last-Event-ID")
+	if text == "" {
+		return -1, nil
+	}
+	after, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || after < 0 {
+		return 0, failf(CodeInvalidPayload, "Last-Event-ID must be the id of an event.")
+	}
+	return after, nil
+}
+
+// stream is one reader's stream of events.
+type stream struct {
+	api     *API
+	out     http.ResponseWriter
+	control *http.ResponseController
+	target  target
+	// after is the sequence of the last transition that was sent; -1 before the first.
+	after int64
+	// pending were read, and not sent yet.
+	pending []connection.Transition
+}
+
+// first reads what there is, while an error can still be an answer of its own.
+func (s *stream) first(ctx context.Context) error {
+	rows, err := query(ctx, s.api, func(ctx context.Context) ([]connection.Transition, error) {
+		if s.after >= 0 {
+			return s.api.Connections.History(ctx, s.target.key)
+		}
+		return s.api.Connections.Transitions(ctx, connection.ID(s.target.key))
+	})
+	if missing(err) {
+		return nil // it is wanted and was never started
+	}
+	if err != nil {
+		return err
+	}
+	if s.after < 0 && len(rows) > 0 {
+		s.after = rows[len(rows)-1].Sequence - 1
+	}
+	s.pending = rows
+	return nil
+}
+
+// run sends until the reader goes, the gateway stops or the stream is old.
+func (s *stream) run(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, streamLimit)
+	defer cancel()
+	stop := context.AfterFunc(s.api.serving, cancel)
+	defer stop()
+	h := s.out.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("X-Accel-Buffering", "no")
+	s.out.WriteHeader(http.StatusOK)
+	poll, alive := time.NewTicker(s.api.Settings.EventPoll), time.NewTicker(s.api.Settings.KeepAlive)
+	defer poll.Stop()
+	defer alive.Stop()
+	if !s.write(": transitions of " + s.target.key.Workspace + "/" + s.target.key.Name + "\n\n") {
+		return
+	}
+	for s.send() {
+		select {
+		case <-ctx.Done():
+			return
+		case <-alive.C:
+			if !s.write(": alive\n\n") {
+				return
+			}
+		case <-poll.C:
+			s.poll(ctx)
+		}
+	}
+}
+
+// poll looks for what is new. That nobody answers is no end: the stream waits for better times.
+func (s *stream) poll(ctx context.Context) {
+	rows, err := query(ctx, s.api, func(ctx context.Context) ([]connection.Transition, error) {
+		return s.api.Connections.Transitions(ctx, connection.ID(s.target.key))
+	})
+	if err == nil {
+		s.pending = rows
+	}
+}
+
+// send writes what was not sent yet, and reports whether the reader still takes it.
+func (s *stream) send() bool {
+	if n := len(s.pending); n > 0 && s.pending[n-1].Sequence < s.after {
+		s.after = 0 // it was removed and is wanted again: another life, counted from 1
+	}
+	for _, t := range s.pending {
+		if t.Sequence <= s.after {
+			continue
+		}
+		raw, err := json.Marshal(t)
+		if err != nil || !s.write(fmt.Sprintf("id: %d\nevent: transition\ndata: %s\n\n", t.Sequence, raw)) {
+			return false
+		}
+		s.after = t.Sequence
+	}
+	s.pending = nil
+	return true
+}
+
+func (s *stream) write(text string) bool {
+	_ = s.control.SetWriteDeadline(time.Now().Add(eventWrite))
+	if _, err := s.out.Write([]byte(text)); err != nil {
+		return false
+	}
+	return s.control.Flush() == nil
+}

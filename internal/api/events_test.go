@@ -1,0 +1,132 @@
+package api_test
+
+import (
+	"bufio"
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-mcp/holdfast/internal/auth"
+	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
+	"github.com/holdfast-mcp/holdfast/internal/testkit"
+	"github.com/holdfast-mcp/holdfast/workflows/connection"
+)
+
+const eventsPath = "/api/v1/connections/w1/own/events"
+
+// events opens a stream and sends its lines; the channel is closed with the stream.
+func (r *rig) events(last string) (lines <-chan string, end func()) {
+	r.t.Helper()
+	ctx, cancel := context.WithTimeout(r.t.Context(), 30*time.Second)
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.server.URL+eventsPath, nil)
+	require.NoError(r.t, err)
+	req.Header.Set("Authorization", "Bearer "+r.tokens[auth.RoleViewer])
+	if last != "" {
+		req.Header.Set("Last-Event-ID", last)
+	}
+	res, err := http.DefaultTransport.RoundTrip(req)
+	require.NoError(r.t, err)
+	require.Equal(r.t, http.StatusOK, res.StatusCode)
+	require.Equal(r.t, "text/event-stream; charset=utf-8", res.Header.Get("Content-Type"))
+	read := make(chan string)
+	go func() {
+		defer close(read)
+		defer func() { _ = res.Body.Close() }()
+		scanner := bufio.NewScanner(res.Body)
+		for scanner.Scan() {
+			select {
+			case read <- scanner.Text():
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	r.t.Cleanup(func() {
+		cancel()
+		for range read { //nolint:revive // until it is closed
+		}
+	})
+	return read, cancel
+}
+
+// next is the next line that begins so.
+func next(t *testing.T, lines <-chan string, prefix string) string {
+	t.Helper()
+	for line := range lines {
+		if strings.HasPrefix(line, prefix) {
+			return strings.TrimPrefix(line, prefix)
+		}
+	}
+	t.Fatalf("the stream ended before a line with %q", prefix)
+	return ""
+}
+
+func TestChangesOfStateAreSentAsTheyHappen(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	key := r.key("own")
+	r.connections.move(key, delivery.Registering)
+	r.connections.move(key, delivery.Ready)
+	lines, end := r.events("")
+	require.Equal(t, "2", next(t, lines, "id: "), "the last one tells how it stands")
+	require.Equal(t, "transition", next(t, lines, "event: "))
+	require.Contains(t, next(t, lines, "data: "), `"to":"ready"`)
+	next(t, lines, ": alive")
+	r.connections.move(key, delivery.Stale)
+	require.Equal(t, "3", next(t, lines, "id: "))
+	r.connections.fail(connection.ErrNoWorker)
+	next(t, lines, ": alive")
+	r.connections.fail(nil)
+	r.connections.move(key, delivery.Registering)
+	require.Equal(t, "4", next(t, lines, "id: "), "an outage is waited out")
+	end()
+
+	lines, _ = r.events("1")
+	for _, id := range []string{"2", "3", "4"} {
+		require.Equal(t, id, next(t, lines, "id: "), "who comes back misses nothing")
+	}
+	r.connections.mu.Lock()
+	r.connections.moves[connection.ID(key)] = nil
+	r.connections.mu.Unlock()
+	r.connections.move(key, delivery.Ready)
+	require.Equal(t, "1", next(t, lines, "id: "), "another life is counted from 1")
+	r.api.Drain()
+	for range lines { //nolint:revive // the stream ends with the gateway
+	}
+}
+
+func TestAStreamThatCannotBeginSaysWhy(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ask := func(q request) answer {
+		q.method = http.MethodGet
+		return r.do(q)
+	}
+	ask(request{path: eventsPath}).requireError(http.StatusUnauthorized, "unauthorized")
+	ask(request{path: eventsPath, role: auth.RoleViewer, header: map[string]string{"Last-Event-ID": "x"}}).requireError(http.StatusBadRequest, "invalid_payload")
+	ask(request{path: "/api/v1/connections/w1/none/events", role: auth.RoleViewer}).requireError(http.StatusNotFound, "connection_not_found")
+	r.connections.fail(connection.ErrNoWorker)
+	ask(request{path: eventsPath, role: auth.RoleViewer}).requireError(http.StatusServiceUnavailable, "no_worker")
+	r.temporalDown.Store(true)
+	testkit.Eventually(t, 5*time.Second, func() bool {
+		return ask(request{path: eventsPath, role: auth.RoleViewer}).code() == "temporal_unavailable"
+	}, "Temporal is seen to be gone")
+}
+
+func TestStreamsAreBounded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	var ends []func()
+	for range 256 {
+		_, end := r.events("")
+		ends = append(ends, end)
+	}
+	r.do(request{method: http.MethodGet, path: eventsPath, role: auth.RoleViewer}).requireError(http.StatusServiceUnavailable, "busy")
+	for _, end := range ends {
+		end()
+	}
+}

@@ -1,0 +1,182 @@
+package api
+
+import (
+	"context"
+	"errors"
+	"strings"
+
+	"github.com/holdfast-mcp/holdfast/internal/auth"
+	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/workflows/connection"
+)
+
+// acceptable refuses a config that breaks a rule, or that the caller may not want. One that is switched off may be stored.
+func (w wantedConfig) acceptable(who auth.Principal) error {
+	if err := w.trusted(who); err != nil {
+		return err
+	}
+	judged := w
+	if w.config.Enabled != nil && !*w.config.Enabled {
+		enabled := true
+		judged.config.Enabled = &enabled
+	}
+	if problem := judged.problem(); problem != nil {
+		return failf(CodeInvalidPayload, "%s", problem.Message).with("failure", map[string]any{
+			"code": problem.Code, "stage": problem.Stage, "recommendedAction": problem.RecommendedAction,
+		})
+	}
+	return nil
+}
+
+// enabledBody switches a server on or off.
+type enabledBody struct {
+	Enabled *bool `json:"enabled"`
+}
+
+// postEnabled switches a server on or off in all directories of a workspace.
+func postEnabled(a *API, c *call) (*job, error) {
+	var body enabledBody
+	if err := c.decode(&body, true); err != nil {
+		return nil, err
+	}
+	if body.Enabled == nil {
+		return nil, failf(CodeInvalidPayload, "enabled must be true or false.")
+	}
+	kind := store.IntentDisabled
+	if *body.Enabled {
+		kind = store.IntentEnabled
+	}
+	targets, err := a.known(c, c.path("id"), CodeMCPNotFound)
+	if err != nil {
+		return nil, err
+	}
+	who := c.principal.ID
+	return &job{key: targets[0].key, run: func(ctx context.Context, _ string) (*reply, error) {
+		if _, err := a.switchAll(ctx, targets, store.Intent{Kind: kind, By: who}); err != nil {
+			return nil, err
+		}
+		rows := make([]store.Workspace, 0, len(targets))
+		for _, t := range targets {
+			rows = append(rows, t.workspace)
+		}
+		list, err := a.mcps(ctx, rows)
+		if err != nil {
+			return nil, err
+		}
+		return ok(list)
+	}}, nil
+}
+
+// known are the connections of a name in all directories of a workspace, where at least one of them is wanted. What somebody
+// wants of a name he wants of all of them: choosing one directory of several is refused.
+func (a *API) known(c *call, workspace string, missing Code) ([]target, error) {
+	targets, err := a.everywhere(c.Context(), workspace, c.path("name"))
+	if err != nil {
+		return nil, err
+	}
+	if directory := strings.TrimSpace(c.query.Get("directory")); directory != "" &&
+		(len(targets) > 1 || targets[0].key.Directory != directory) {
+		return nil, failf(CodeInvalidPayload, "This holds for all directories of a workspace: leave directory out.")
+	}
+	for _, t := range targets {
+		if t.wanted() {
+			return targets, nil
+		}
+	}
+	return nil, fail(missing)
+}
+
+// switchAll notes what somebody wants of a name in a workspace, and tells the connections. No repair that runs can undo it.
+func (a *API) switchAll(ctx context.Context, targets []target, intent store.Intent) (store.Intent, error) {
+	intent.Workspace, intent.Name = targets[0].key.Workspace, targets[0].key.Name
+	intent, err := a.decide(ctx, intent)
+	if err != nil {
+		return intent, err
+	}
+	outcomes := a.fanOut(ctx, wantedOf(targets), func(ctx context.Context, t target) error {
+		return a.ensure(ctx, t, string(intent.Kind))
+	})
+	for _, o := range outcomes {
+		if !o.OK {
+			// Stored, and taken up at the latest when the workflow looks next; the caller may send it again.
+			return intent, &Error{Code: o.Code, Message: o.Message}
+		}
+	}
+	return intent, nil
+}
+
+func wantedOf(targets []target) []target {
+	var wanted []target
+	for _, t := range targets {
+		if t.wanted() {
+			wanted = append(wanted, t)
+		}
+	}
+	return wanted
+}
+
+// deleteMCP takes a server out of a workspace: out of what is wanted, out of the engine, and ends its workflows.
+func deleteMCP(a *API, c *call) (*job, error) {
+	targets, err := a.everywhere(c.Context(), c.path("id"), c.path("name"))
+	if err != nil {
+		return nil, err
+	}
+	who := c.principal.ID
+	return &job{key: targets[0].key, run: func(ctx context.Context, updateID string) (*reply, error) {
+		if _, err := a.removeAll(ctx, targets, store.Intent{By: who}, updateID); err != nil {
+			return nil, err
+		}
+		rows, err := a.workspaces(ctx, targets[0].key.Workspace)
+		var ours *Error
+		if errors.As(err, &ours) && ours.Code == CodeWorkspaceNotFound {
+			return ok(emptyList()) // it was only known by this connection
+		}
+		if err != nil {
+			return nil, err
+		}
+		list, err := a.mcps(ctx, rows)
+		if err != nil {
+			return nil, err
+		}
+		return ok(list)
+	}}, nil
+}
+
+func emptyList() mcpList {
+	return mcpList{Items: []mcpItem{}, EngineSync: engineSync{Status: "ok", Failures: []syncFailure{}}}
+}
+
+// removeAll notes first that the name is wanted no more: whatever happens afterwards, nobody delivers it again. Of a name that
+// was wanted nowhere it only ends what may be left of it.
+func (a *API) removeAll(ctx context.Context, targets []target, intent store.Intent, updateID string) (store.Intent, error) {
+	intent.Kind, intent.Workspace, intent.Name = store.IntentRemoved, targets[0].key.Workspace, targets[0].key.Name
+	if len(wantedOf(targets)) > 0 {
+		var err error
+		if intent, err = a.decide(ctx, intent); err != nil {
+			return intent, err
+		}
+	}
+	for _, o := range a.fanOut(ctx, targets, func(ctx context.Context, t target) error { return a.removeOne(ctx, t, updateID) }) {
+		if !o.OK {
+			return intent, &Error{Code: o.Code, Message: o.Message}
+		}
+	}
+	return intent, nil
+}
+
+// removeOne forgets what a connection wants of its own, has it taken out of its engine, and forgets what its probes knew.
+func (a *API) removeOne(ctx context.Context, t target, updateID string) error {
+	if _, err := fromStore(ctx, a, func(ctx context.Context) (bool, error) { return a.Store.DeleteDesired(ctx, t.key) }); err != nil {
+		return err
+	}
+	_, err := fromTemporal(ctx, a, func(ctx context.Context) (connection.Health, error) {
+		return a.Connections.Remove(ctx, t.key, updateID, connection.Request{Trigger: "removed"})
+	})
+	if err != nil && !errors.Is(err, connection.ErrNotFound) { // it never ran, or has ended
+		return err
+	}
+	_, err = fromStore(ctx, a, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, a.Store.DeleteRuntime(ctx, t.key)
+	})
+	return err
+}

@@ -1,0 +1,53 @@
+package api
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+)
+
+// liveness is the answer of a process that lives.
+type liveness struct {
+	Status string `json:"status" enum:"alive"`
+}
+
+// readiness is the answer of a process that can serve.
+type readiness struct {
+	Status string `json:"status" enum:"ready"`
+}
+
+func getLive(*API, *call) (*reply, error) { return ok(liveness{Status: "alive"}) }
+
+// getReady asks what everything here depends on.
+func getReady(a *API, c *call) (*reply, error) {
+	for _, dependency := range []struct {
+		monitor *monitor
+		code    Code
+	}{{a.stored, CodeStoreUnavailable}, {a.temporal, CodeTemporalUnavailable}} {
+		if err := dependency.monitor.look(c.Context()); err != nil {
+			return nil, fail(dependency.code).because(err)
+		}
+	}
+	if a.serving.Err() != nil {
+		return nil, fail(CodeStopping)
+	}
+	return ok(readiness{Status: "ready"})
+}
+
+func getDocument(a *API, _ *call) (*reply, error) { return ok(json.RawMessage(a.document)) }
+
+func serveMetrics(a *API, w http.ResponseWriter, c *call) { a.Metrics.ServeHTTP(w, c.Request) }
+
+// StoreCheck makes the check of a store from its ping. The ping runs beside: it must not hold up whoever asks.
+func StoreCheck(ping func(context.Context) error) func(context.Context) error {
+	return func(ctx context.Context) error {
+		answer := make(chan error, 1)
+		go func() { answer <- ping(ctx) }()
+		select {
+		case err := <-answer:
+			return err
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
