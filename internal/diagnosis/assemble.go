@@ -71,6 +71,9 @@ func (f *facts) desiredView() Desired {
 	want := f.want
 	shown := want.Config.Redacted()
 	d.Present, d.Revision, d.Profile, d.Config = true, &want.Revision, want.Profile, &shown
+	if want.Shared {
+		d.Account = want.Account
+	}
 	d.Org, d.App = want.Metadata.Org, want.Metadata.App
 	if !want.UpdatedAt.IsZero() {
 		d.UpdatedAt = &want.UpdatedAt

@@ -77,9 +77,11 @@ type Workspace struct {
 
 // Desired is what is wanted.
 type Desired struct {
-	Present   bool              `json:"present"`
-	Name      string            `json:"name"`
-	Revision  *string           `json:"revision"`
+	Present  bool    `json:"present"`
+	Name     string  `json:"name"`
+	Revision *string `json:"revision"`
+	// Account is set where the config is shared by the workspaces of an account.
+	Account   string            `json:"account,omitempty"`
 	Profile   desired.Profile   `json:"profile,omitempty"`
 	Config    *desired.Redacted `json:"config"`
 	Token     Token             `json:"token"`

@@ -21,6 +21,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/keys"
 	"github.com/holdfast-mcp/holdfast/internal/simulator"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/testkit"
 	"github.com/holdfast-mcp/holdfast/workflows/connection"
 )
 
@@ -120,8 +121,11 @@ func (r *rig) register() {
 	client, err := engineapi.New(engineapi.Options{BaseURL: r.engine.BaseURL()})
 	require.NoError(r.t, err)
 	defer client.Close()
+	streams := r.endpoint.Count(simulator.GetStream)
 	_, err = client.Register(r.t.Context(), r.key.Directory, r.key.Name, want.Config.EngineConfig(), time.Minute)
 	require.NoError(r.t, err)
+	// The engine asks for a stream beside all else; later it would be taken for a request of the read.
+	testkit.Eventually(r.t, time.Minute, func() bool { return r.endpoint.Count(simulator.GetStream) > streams }, "a stream is asked for")
 }
 
 // ready is a rig whose connection is delivered, verified, and known as that by its workflow.
