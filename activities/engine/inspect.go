@@ -214,12 +214,24 @@ func (l *look) idle(ctx context.Context) (InspectResult, error) {
 	if entry.Status != engineapi.StatusConnected {
 		return InspectResult{Decision: DecisionEngineIdle, Status: entry.Status}, nil
 	}
-	busy, err := inUse(ctx, l.engine, l.want)
+	began := time.Now()
+	rested, err := l.rested(ctx)
 	if err != nil {
 		return l.engineDown(ctx, err)
 	}
-	if busy {
-		return l.nothing("waiting: a session uses the client", min(l.poll(), degradedProbe))
+	waited := time.Since(began) >= restPoll
+	if !rested {
+		pause := min(l.poll(), degradedProbe)
+		if waited {
+			pause = minimumWait
+		}
+		return l.nothing("waiting: a session uses the client", pause)
+	}
+	if waited {
+		// What ended the sessions may have ended the client too.
+		if entry, err = l.entry(ctx); err != nil {
+			return l.engineDown(ctx, err)
+		}
 	}
 	return InspectResult{Decision: DecisionEngineIdle, Status: entry.Status}, nil
 }

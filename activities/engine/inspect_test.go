@@ -313,7 +313,7 @@ func TestIdleWaitsForTheSessionsThatUseTheClient(t *testing.T) {
 	r := newRig(t, peers.Options{})
 	r.deliver(t)
 	r.Engine.SetBusy(r.key.Directory, true)
-	require.Equal(t, 5*time.Second, r.rest(t, "waiting: a session uses the client", idle))
+	require.Equal(t, time.Second, r.rest(t, "waiting: a session uses the client", idle))
 	r.Engine.SetBusy(r.key.Directory, false)
 	r.decide(t, engine.DecisionEngineIdle, idle)
 	// Without a client there is nothing to spare.

@@ -24,6 +24,7 @@ const (
 	soon         = 20 * time.Second
 	pollInterval = 30 * time.Second
 	probeEvery   = time.Minute
+	restSpan     = 300 * time.Millisecond
 )
 
 // rig is the activities with the other sides that they talk to, and one connection.
@@ -66,6 +67,7 @@ func newRig(t *testing.T, o peers.Options, edits ...func(*engine.Settings)) *rig
 	t.Helper()
 	r := &rig{Peers: peers.New(t, o), signals: &signals{}}
 	settings := engine.Settings{PollInterval: pollInterval, ProbeInterval: probeEvery, EngineTimeout: 2 * time.Second}
+	settings.RestSpan = restSpan
 	for _, edit := range edits {
 		edit(&settings)
 	}

@@ -75,7 +75,7 @@ func (c *chat) post(body any) (int, string) {
 	require.NoError(c.t, err)
 	request, err := http.NewRequestWithContext(c.t.Context(), http.MethodPost, c.model.URL()+"/chat/completions", bytes.NewReader(encoded))
 	require.NoError(c.t, err)
-	response, err := http.DefaultClient.Do(request)
+	response, err := (&http.Transport{DisableKeepAlives: true}).RoundTrip(request)
 	require.NoError(c.t, err)
 	defer func() { _ = response.Body.Close() }()
 	answer, err := io.ReadAll(response.Body)

@@ -10,12 +10,16 @@ import (
 // turnsInSession is after how many turns a drive begins a new session: a turn takes longer the more came before it.
 const turnsInSession = 20
 
+const longestEvenPause = 500 * time.Millisecond
+
 // DriveOptions say how an engine is kept busy.
 type DriveOptions struct {
 	// Every is the time from one prompt to the next, where turns are shorter than that.
 	Every time.Duration
 	// Pause is what is left between two turns at least.
 	Pause time.Duration
+	// Even makes a pause as long as the turn before it took, up to 500 ms: where the machine is slow, everybody is.
+	Even bool
 }
 
 // Drive keeps an engine busy with turn after turn.
@@ -105,7 +109,11 @@ func (d *Drive) note(turn Turn, err error) {
 }
 
 func (d *Drive) rest(ctx context.Context, began time.Time) {
-	timer := time.NewTimer(max(time.Until(began.Add(d.options.Every)), d.options.Pause))
+	pause := max(time.Until(began.Add(d.options.Every)), d.options.Pause)
+	if d.options.Even {
+		pause = max(pause, min(time.Since(began), longestEvenPause))
+	}
+	timer := time.NewTimer(pause)
 	defer timer.Stop()
 	select {
 	case <-ctx.Done():
