@@ -3,15 +3,10 @@ package app
 import (
 	"context"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
 	"time"
 
-	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/interceptor"
-	sdklog "go.temporal.io/sdk/log"
 	"go.uber.org/fx"
 
 	"github.com/holdfast-mcp/holdfast/activities/desired"
@@ -29,94 +24,21 @@ import (
 	engineworkflow "github.com/holdfast-mcp/holdfast/workflows/engine"
 )
 
-const (
-	httpDrain = 5 * time.Second
-	flush     = 5 * time.Second
-)
-
-// WorkerOptions are what a worker needs beside its settings.
-type WorkerOptions struct {
-	Config  config.Config
-	Version string
-
-	// Address and Namespace of Temporal override TEMPORAL_* when not empty.
-	Address   string
-	Namespace string
-	// LogOutput gets the log; nil is standard error.
-	LogOutput io.Writer
-	// SpanExporter overrides the OTLP exporter; for tests.
-	SpanExporter sdktrace.SpanExporter
-}
-
 // StopBudget is how long a worker takes to stop at most: HTTP requests drain, running activities end, telemetry is
 // flushed. Whoever supervises the process must wait longer than that before it kills.
 func StopBudget(cfg config.Config) time.Duration { return 2*httpDrain + cfg.Worker.StopTimeout + flush }
 
 // Worker is the graph of a worker: telemetry, keys and store, the Temporal client, the activities, the worker, and the
 // servers beside it, in that order; it stops in the reverse one.
-func Worker(o WorkerOptions) fx.Option {
+func Worker(o Options) fx.Option {
+	return fx.Options(fx.StopTimeout(StopBudget(o.Config)), common(o, roleWorker), workerParts())
+}
+
+func workerParts() fx.Option {
 	return fx.Options(
-		fx.StopTimeout(StopBudget(o.Config)),
-		fx.Supply(o),
-		telemetry.Module,
-		telemetry.FxLogger,
-		temporalclient.Module,
-		fx.Provide(
-			telemetryOptions, openKeys, openStore, temporalOptions,
-			provideActivities, provideHost, provideHealth, provideCodec,
-		),
+		fx.Provide(provideActivities, provideHost, provideHealth, provideCodec),
 		fx.Invoke(func(Servers, *CodecServer) {}),
 	)
-}
-
-func telemetryOptions(o WorkerOptions) telemetry.Options {
-	return telemetry.Options{
-		Service:      telemetry.Service{Role: "worker", Version: o.Version},
-		Output:       o.LogOutput,
-		Format:       telemetry.Format(o.Config.Log.Format),
-		Level:        o.Config.Log.SlogLevel(),
-		SpanExporter: o.SpanExporter,
-	}
-}
-
-// openKeys makes keysets only for a store that does not exist yet: new ones beside an old database would open nothing and
-// stand in the way of a backup.
-func openKeys(o WorkerOptions) (*keys.Keys, error) {
-	cfg := o.Config
-	if _, err := os.Stat(cfg.Store.Path); err == nil && !keys.Present(cfg.Keys.Dir) {
-		return nil, fmt.Errorf("%s was written with keysets that are not in %s: restore them from a backup",
-			cfg.Store.Path, cfg.Keys.Dir)
-	}
-	return keys.Open(cfg.Keys.Dir)
-}
-
-func openStore(lc fx.Lifecycle, o WorkerOptions, k *keys.Keys) (*store.Store, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
-	defer cancel()
-	s, err := store.Open(ctx, store.Options{Path: o.Config.Store.Path, Keys: k})
-	if err != nil {
-		return nil, err
-	}
-	lc.Append(fx.StopHook(s.Close))
-	return s, nil
-}
-
-// TemporalParams are what the Temporal client is made of.
-type TemporalParams struct {
-	fx.In
-
-	Options      WorkerOptions
-	Keys         *keys.Keys
-	Logger       sdklog.Logger
-	Metrics      client.MetricsHandler
-	Interceptors []interceptor.ClientInterceptor
-}
-
-func temporalOptions(p TemporalParams) temporalclient.Options {
-	return temporalclient.Options{
-		Role: "worker", Version: p.Options.Version, Address: p.Options.Address, Namespace: p.Options.Namespace,
-		AEAD: p.Keys.AEAD(), Logger: p.Logger, Metrics: p.Metrics, Interceptors: p.Interceptors,
-	}
 }
 
 // ActivityParams are what the activities are made of.
@@ -124,7 +46,7 @@ type ActivityParams struct {
 	fx.In
 
 	Lifecycle fx.Lifecycle
-	Options   WorkerOptions
+	Options   Options
 	Store     *store.Store
 	Keys      *keys.Keys
 	Client    client.Client
@@ -175,7 +97,7 @@ type HostParams struct {
 
 	Lifecycle  fx.Lifecycle
 	Shutdowner fx.Shutdowner
-	Options    WorkerOptions
+	Options    Options
 	Client     client.Client
 	Activities Activities
 	Log        *slog.Logger
@@ -203,7 +125,7 @@ type ServerParams struct {
 
 	Lifecycle  fx.Lifecycle
 	Shutdowner fx.Shutdowner
-	Options    WorkerOptions
+	Options    Options
 	Host       *workerhost.Host
 	Store      *store.Store
 	Keys       *keys.Keys

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -21,14 +22,41 @@ func settings(t *testing.T) config.Config {
 
 func TestTheWorkersGraphIsWhole(t *testing.T) {
 	t.Parallel()
-	require.NoError(t, fx.ValidateApp(app.Worker(app.WorkerOptions{Config: settings(t)})))
+	require.NoError(t, fx.ValidateApp(app.Worker(app.Options{Config: settings(t)})))
+}
+
+func TestTheGatewaysGraphIsWhole(t *testing.T) {
+	t.Parallel()
+	require.NoError(t, fx.ValidateApp(app.Gateway(app.Options{Config: settings(t)})))
+	require.NoError(t, fx.ValidateApp(app.WorkerAndGateway(app.Options{Config: settings(t)})))
+}
+
+func TestAProcessTellsItsVersionAndRefusesWhatItDoesNotKnow(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		args     []string
+		code     int
+		out, err string
+	}{
+		{[]string{"--version"}, 0, `\S`, ""},
+		{[]string{"--help"}, 0, "", "gateway-listen"},
+		{[]string{"now"}, 2, "", `unexpected argument "now"; see holdfast-x --help`},
+		{[]string{"--nothing"}, 2, "", "nothing"},
+		{[]string{"--gateway-listen", "0.0.0.0:1", "--gateway-auth", "none"}, 2, "", "holdfast token create"},
+	} {
+		var out, fault strings.Builder
+		p := app.Process{Name: "holdfast-x", What: "x", Graph: app.Gateway, Out: &out, Err: &fault}
+		require.Equal(t, tc.code, p.Main(tc.args), fault.String())
+		require.Regexp(t, tc.out, out.String())
+		require.Contains(t, fault.String(), tc.err)
+	}
 }
 
 func TestNoKeysetsAreMadeBesideAStoreThatHasItsOwn(t *testing.T) {
 	t.Parallel()
 	cfg := settings(t)
 	require.NoError(t, os.WriteFile(cfg.Store.Path, []byte("a database"), 0o600))
-	err := fx.New(app.Worker(app.WorkerOptions{Config: cfg}), fx.NopLogger).Err()
+	err := fx.New(app.Worker(app.Options{Config: cfg}), fx.NopLogger).Err()
 	require.ErrorContains(t, err, "restore them from a backup")
 	require.NoDirExists(t, cfg.Keys.Dir)
 }

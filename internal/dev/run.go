@@ -142,7 +142,7 @@ func (r *runner) startWorker(ctx context.Context) error {
 	cfg.Codec.Listen = r.Listen
 	cfg.Codec.Origins = r.server.UIOrigins()
 	r.graph = fx.New(
-		app.Worker(app.WorkerOptions{
+		app.Worker(app.Options{
 			Config: cfg, Version: r.Version, Address: r.server.Address(), Namespace: r.server.Namespace(), LogOutput: r.logs,
 		}),
 		fx.Populate(&r.client, &r.keys, &r.store),

@@ -124,7 +124,7 @@ func (s *Stack) TemporalOptions(role string) temporalclient.Options {
 // StartWorker starts a worker and returns its stop, which is also done at the end of the test.
 func (s *Stack) StartWorker() (stop func()) {
 	s.TB.Helper()
-	graph := fx.New(app.Worker(app.WorkerOptions{
+	graph := fx.New(app.Worker(app.Options{
 		Config: s.Config, Version: "test", Address: s.Server.Address(), Namespace: s.Server.Namespace(),
 		LogOutput: s.logs, SpanExporter: s.options.SpanExporter,
 	}))
