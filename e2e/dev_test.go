@@ -44,7 +44,7 @@ func startDev(t *testing.T, dir string) *devProcess {
 		Path: d.binary, Env: d.environment(),
 		Args: []string{
 			"dev", "-o", "json", "--temporal-port", "0", "--ui-port", "0", "--listen", "127.0.0.1:0",
-			"--worker-health-listen", "127.0.0.1:0",
+			"--worker-health-listen", "127.0.0.1:0", "--gateway-listen", "127.0.0.1:0",
 		},
 	})
 	testkit.Eventually(t, devStart, func() bool {

@@ -21,6 +21,7 @@ type DevInfo struct {
 	Namespace string `json:"namespace"`
 	UI        string `json:"ui"`
 	Codec     string `json:"codec"`
+	Gateway   string `json:"gateway"`
 	PID       int    `json:"pid"` // of the process that serves; the file counts only while it runs
 }
 

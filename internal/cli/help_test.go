@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 var commands = []string{
 	"", "setup", "doctor", "version", "connection", "connection apply", "connection list", "connection get", "connection health", "connection watch",
 	"connection probe", "connection reconcile", "connection refresh", "connection mark-stale", "connection history",
-	"connection remove", "connection enable", "connection disable", "account", "account list", "account enable", "account disable",
+	"connection remove", "token", "token create", "token list", "token revoke", "connection enable", "connection disable", "account", "account list", "account enable", "account disable",
 	"account remove", "fleet", "fleet reconcile", "fleet status",
 }
 

@@ -35,6 +35,7 @@ func newRoot(a *App) *cobra.Command {
 	a.globals.bind(root)
 	root.AddCommand(
 		newConnection(a),
+		newToken(a),
 		newAccount(a),
 		newFleet(a),
 		newSetup(a),

@@ -11,9 +11,10 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/config"
 )
 
-const commandLong = `Dev runs all of Holdfast on this machine: a Temporal dev server with its UI, a worker, and a demo workspace whose
-engine drops its registration every 30 s, so that you can watch it being repaired. Everything is kept in the data folder: a
-second start goes on where the first one stopped.
+const commandLong = `Dev runs all of Holdfast on this machine: a Temporal dev server with its UI, a worker, a gateway with the REST API, and a
+demo workspace whose engine drops its registration every 30 s, so that you can watch it being repaired. The gateway's token is
+made anew at each start and shown once. Everything is kept in the data folder: a second start goes on where the first one
+stopped.
 
 The Temporal CLI is taken from HOLDFAST_TEMPORAL_CLI, from PATH or from the user cache, else it is built once (some minutes).`
 
@@ -31,10 +32,11 @@ func NewCommand() cli.Extra {
 				if err != nil {
 					return err
 				}
+				o.Config = cfg
 				if err := o.check(); err != nil {
 					return &cli.CodeError{Code: cli.ExitUsage, Cause: err}
 				}
-				o.Config, o.JSON, o.Out, o.Err = cfg, a.JSON(), a.Stdout(), a.Stderr()
+				o.JSON, o.Out, o.Err = a.JSON(), a.Stdout(), a.Stderr()
 				o.Version = buildinfo.Version()
 				return Run(cmd.Context(), o)
 			},
@@ -45,7 +47,8 @@ func NewCommand() cli.Extra {
 		flags.StringVar(&o.Listen, "listen", DefaultListen, "address of the codec endpoint; port 0 takes a free one")
 		flags.BoolVar(&o.NoDemo, "no-demo", false, "leave the demo workspace out")
 		// The settings are our own: a path that is none is a mistake in this file.
-		if err := config.AddFlagsOf(flags, Defaults(), "inspect.poll_interval", "inspect.probe_interval", "worker.health_listen"); err != nil {
+		if err := config.AddFlagsOf(flags, Defaults(), "inspect.poll_interval", "inspect.probe_interval", "worker.health_listen",
+			"gateway.listen"); err != nil {
 			panic(fmt.Sprintf("add settings flags: %v", err))
 		}
 		return cmd
@@ -60,12 +63,13 @@ func (o *Options) check() error {
 			return fmt.Errorf("%s: %d is no port: give 0 to %d", flag, port, maxPort)
 		}
 	}
-	host, _, err := net.SplitHostPort(o.Listen)
-	if err != nil {
+	if _, _, err := net.SplitHostPort(o.Listen); err != nil {
 		return fmt.Errorf("--listen: write host and port, such as %s", DefaultListen)
 	}
-	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return fmt.Errorf("--listen: dev serves this machine only: give a loopback address, such as %s", DefaultListen)
+	for flag, address := range map[string]string{"--listen": o.Listen, "--gateway-listen": o.Config.Gateway.Listen} {
+		if !config.Loopback(address) {
+			return fmt.Errorf("%s: dev serves this machine only: give a loopback address, such as 127.0.0.1:0", flag)
+		}
 	}
 	return nil
 }

@@ -14,7 +14,9 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/holdfast-mcp/holdfast/internal/app"
+	"github.com/holdfast-mcp/holdfast/internal/auth"
 	"github.com/holdfast-mcp/holdfast/internal/cli"
+	"github.com/holdfast-mcp/holdfast/internal/config"
 	"github.com/holdfast-mcp/holdfast/internal/filelock"
 	"github.com/holdfast-mcp/holdfast/internal/keys"
 	"github.com/holdfast-mcp/holdfast/internal/store"
@@ -62,9 +64,13 @@ type runner struct {
 	demo   *demo
 	graph  *fx.App
 
-	client client.Client
-	keys   *keys.Keys
-	store  *store.Store
+	client  client.Client
+	keys    *keys.Keys
+	store   *store.Store
+	tokens  *auth.Tokens
+	gateway *app.GatewayServer
+	// token lets its owner use the gateway; it is shown once.
+	token auth.Secret
 
 	// began separates what is shown live from what an earlier run has done.
 	began time.Time
@@ -72,7 +78,7 @@ type runner struct {
 
 func (r *runner) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		r.takeDataDir, r.startServer, r.startWorker, r.startDemo, r.keepState,
+		r.takeDataDir, r.startServer, r.startWorker, r.makeToken, r.startDemo, r.keepState,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -142,10 +148,10 @@ func (r *runner) startWorker(ctx context.Context) error {
 	cfg.Codec.Listen = r.Listen
 	cfg.Codec.Origins = r.server.UIOrigins()
 	r.graph = fx.New(
-		app.Worker(app.Options{
+		app.WorkerAndGateway(app.Options{
 			Config: cfg, Version: r.Version, Address: r.server.Address(), Namespace: r.server.Namespace(), LogOutput: r.logs,
 		}),
-		fx.Populate(&r.client, &r.keys, &r.store),
+		fx.Populate(&r.client, &r.keys, &r.store, &r.tokens, &r.gateway),
 	)
 	if err := r.graph.Err(); err != nil {
 		r.graph = nil
@@ -157,6 +163,22 @@ func (r *runner) startWorker(ctx context.Context) error {
 		return fmt.Errorf("start worker: %w", err)
 	}
 	return nil
+}
+
+// tokenBy is who makes the tokens of dev; those of an earlier start are revoked.
+const tokenBy = "dev"
+
+// makeToken makes the token of this run, and ends those of earlier ones.
+func (r *runner) makeToken(ctx context.Context) error {
+	if err := r.tokens.RevokeBy(ctx, tokenBy); err != nil {
+		return err
+	}
+	if r.Config.Gateway.Auth == config.AuthNone {
+		return nil
+	}
+	var err error
+	r.token, _, err = r.tokens.Create(ctx, auth.Request{Name: "holdfast dev", Role: auth.RoleOwner, By: tokenBy})
+	return err
 }
 
 func (r *runner) connections() *connection.Client {
@@ -182,7 +204,8 @@ func (r *runner) startDemo(ctx context.Context) error {
 
 func (r *runner) state() cli.DevInfo {
 	return cli.DevInfo{
-		Temporal: r.server.Address(), Namespace: r.server.Namespace(), UI: r.server.UIURL(), Codec: r.codec, PID: os.Getpid(),
+		Temporal: r.server.Address(), Namespace: r.server.Namespace(), UI: r.server.UIURL(), Codec: r.codec,
+		Gateway: r.gateway.URL(), PID: os.Getpid(),
 	}
 }
 
@@ -195,17 +218,30 @@ func (r *runner) announce() error {
 		return json.NewEncoder(r.Out).Encode(struct {
 			Ready bool `json:"ready"`
 			cli.DevInfo
-		}{true, s})
+
+			Token string `json:"token,omitempty"`
+		}{true, s, r.revealToken()})
 	}
 	fmt.Fprintln(r.Out, "holdfast is ready")
-	fmt.Fprintf(r.Out, "  temporal  %s (namespace %s)\n  ui        %s\n  codec     %s\n  data      %s\n",
-		s.Temporal, s.Namespace, s.UI, s.Codec, r.Config.DataDir)
+	fmt.Fprintf(r.Out, "  temporal  %s (namespace %s)\n  ui        %s\n  codec     %s\n  gateway   %s\n  data      %s\n",
+		s.Temporal, s.Namespace, s.UI, s.Codec, s.Gateway, r.Config.DataDir)
+	if token := r.revealToken(); token != "" {
+		fmt.Fprintf(r.Out, "  token     %s (owner of the gateway until the next start; shown only here)\n", token)
+	}
 	if r.demo != nil {
 		fmt.Fprintf(r.Out, "  demo      %s/%s: its engine drops the registration every %s\n",
 			r.demo.key.Workspace, r.demo.key.Name, dropEvery)
 	}
 	fmt.Fprintln(r.Out, "stop with Ctrl-C")
 	return nil
+}
+
+// revealToken is empty where the gateway asks for none.
+func (r *runner) revealToken() string {
+	if r.Config.Gateway.Auth == config.AuthNone {
+		return ""
+	}
+	return r.token.Reveal()
 }
 
 // stop ends what was started, last first. Each part has its own deadline, whatever became of the others.
