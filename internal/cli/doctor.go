@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/config/manifest"
 	"github.com/holdfast-mcp/holdfast/internal/keys"
+	"github.com/holdfast-mcp/holdfast/internal/store"
 )
 
 const doctorLimit = 2 * time.Minute
@@ -20,6 +21,7 @@ type level string
 
 const (
 	levelOK   level = "ok"
+	levelInfo level = "info" // nothing is wrong, and it is worth to know
 	levelWarn level = "warn"
 	levelFail level = "fail"
 )
@@ -29,7 +31,7 @@ type finding struct {
 	Level   level  `json:"level"`
 	Subject string `json:"subject"`
 	Message string `json:"message"`
-	Action  string `json:"action,omitempty"` // what to do; empty where nothing is to be done
+	Action  string `json:"action,omitempty"` // what to do; only what is ok has none
 }
 
 // findings are collected by several checks at once.
@@ -46,6 +48,14 @@ func (f *findings) add(found ...finding) {
 
 func (f *findings) ok(subject, format string, args ...any) {
 	f.add(finding{Level: levelOK, Subject: subject, Message: fmt.Sprintf(format, args...)})
+}
+
+func (f *findings) info(subject, action, format string, args ...any) {
+	f.add(finding{Level: levelInfo, Subject: subject, Message: fmt.Sprintf(format, args...), Action: action})
+}
+
+func (f *findings) warn(subject, action, format string, args ...any) {
+	f.add(finding{Level: levelWarn, Subject: subject, Message: fmt.Sprintf(format, args...), Action: action})
 }
 
 func (f *findings) fail(subject, action, format string, args ...any) {
@@ -65,9 +75,12 @@ func newDoctor(a *App) *cobra.Command {
 	var engines []string
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Check Temporal, store, keysets, engines and MCP servers; say what to do",
-		Long: "Checks keysets, store, Temporal with its namespace, retention and search attributes, workers, every engine and every MCP\n" +
-			"server in the store. It changes nothing. Exit code 1 when a check fails.",
+		Short: "Check Temporal, store, keysets, engines, tokens and MCP servers; say what to do",
+		Long: "Checks keysets, store, Temporal with its namespace, retention and search attributes, workers, what is wanted against what\n" +
+			"runs, every engine, every source of tokens and every MCP server in the store, and the gateway. It changes nothing, and mints\n" +
+			"no token.\n\n" +
+			"Each finding is ok, info, warn or fail, and says what to do. Exit code 0 when nothing fails, 1 when a check fails, 2 when the\n" +
+			"command was not understood.",
 		Args: noArguments,
 	}
 	cmd.RunE = a.with(func(ctx context.Context, s *session, _ []string) error {
@@ -105,7 +118,9 @@ func (s *session) examine(ctx context.Context, engines []string, found *findings
 	if served {
 		s.examineWorkflows(ctx, found)
 	}
-	s.examineEndpoints(ctx, found)
+	s.examineIntents(ctx, found)
+	s.examineWanted(ctx, found)
+	s.examineGateway(ctx, found)
 }
 
 func (s *session) examineLocal(ctx context.Context, found *findings) {
@@ -116,7 +131,7 @@ func (s *session) examineLocal(ctx context.Context, found *findings) {
 	case !keys.Present(s.settings.Keys.Dir):
 		found.fail("keysets", "run holdfast setup, or name the right folder: --data-dir", "none in %s", s.settings.Keys.Dir)
 	default:
-		found.fail("keysets", "", "%v", err)
+		found.fail("keysets", "restore them from a backup: what is sealed opens with no others", "%v", err)
 	}
 	if keyset == nil {
 		found.fail("store", "mend the keysets first", "cannot be opened without keysets")
@@ -131,10 +146,28 @@ func (s *session) examineLocal(ctx context.Context, found *findings) {
 		err = st.Ping(ctx)
 	}
 	if err != nil {
-		found.fail("store", "", "%v", err)
+		found.fail("store", storeAction(err), "%v", err)
 		return
 	}
 	found.ok("store", "can be read, tables are current, at %s", st.Path())
+}
+
+// storeAction is the next step for a store that cannot be used.
+func storeAction(err error) string {
+	var (
+		keyset *store.WrongKeysetError
+		newer  *store.NewerSchemaError
+	)
+	switch {
+	case errors.As(err, &keyset):
+		return "name the folder of the store's own keysets (keys.dir, --data-dir), or restore store and keysets from one backup"
+	case errors.As(err, &newer):
+		return "use the newer release"
+	case isCorrupt(err):
+		return "apply that again, or restore store and keysets from one backup"
+	default:
+		return "check that the file is a database of Holdfast, that this user may write it, and that the disk is not full"
+	}
 }
 
 func (a *App) printFindings(found *findings) error {

@@ -2,9 +2,6 @@ package cli
 
 import (
 	"context"
-	"fmt"
-	"slices"
-	"strings"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -12,7 +9,6 @@ import (
 	"go.temporal.io/api/workflowservice/v1"
 
 	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
-	"github.com/holdfast-mcp/holdfast/workflows/connection"
 )
 
 const (
@@ -25,7 +21,7 @@ const (
 func (s *session) examineTemporal(ctx context.Context, found *findings) bool {
 	remote, err := s.connectWith(ctx, s.keyset)
 	if err != nil {
-		found.fail("temporal", "", "%v", err)
+		found.fail("temporal", "start it, or say where it is: TEMPORAL_ADDRESS, TEMPORAL_API_KEY, TEMPORAL_TLS_*", "%v", err)
 		return false
 	}
 	levels := map[temporalclient.Level]level{
@@ -66,7 +62,7 @@ func (s *session) examineWorkers(ctx context.Context, remote *Remote, found *fin
 		TaskQueue: &taskqueuepb.TaskQueue{Name: queue, Kind: enumspb.TASK_QUEUE_KIND_NORMAL},
 	})
 	if err != nil {
-		found.add(finding{Level: levelWarn, Subject: "workers", Message: err.Error()})
+		found.warn("workers", "check that the credentials may read task queues", "%v", err)
 		return
 	}
 	n := 0
@@ -76,65 +72,9 @@ func (s *session) examineWorkers(ctx context.Context, remote *Remote, found *fin
 		}
 	}
 	if n == 0 {
-		found.add(finding{
-			Level: levelWarn, Subject: "workers", Message: "none takes work from the task queue " + queue + ": nothing is repaired",
-			Action: "start one: holdfast-worker, or holdfast dev",
-		})
+		found.warn("workers", "start one: holdfast-worker, or holdfast dev; its temporal.task_queue must be the same",
+			"none takes work from the task queue %s: nothing is repaired", queue)
 		return
 	}
 	found.ok("workers", "%d take work from the task queue %s", n, queue)
-}
-
-const namedAtMost = 5
-
-// firstOf names some, in order.
-func firstOf(names []string) string {
-	slices.Sort(names)
-	text := strings.Join(names[:min(namedAtMost, len(names))], ", ")
-	if more := len(names) - namedAtMost; more > 0 {
-		text += fmt.Sprintf(" and %d more", more)
-	}
-	return text
-}
-
-// examineWorkflows compares what is wanted with what runs.
-func (s *session) examineWorkflows(ctx context.Context, found *findings) {
-	ctx, cancel := context.WithTimeout(ctx, listTimeout)
-	defer cancel()
-	wanted, err := wantedKeys(ctx, s.opened)
-	if err != nil {
-		found.fail("workflows", "", "%v", err)
-		return
-	}
-	rows, err := s.remote.Connections.List(ctx, connection.Filter{})
-	if err != nil {
-		found.fail("workflows", "", "%v", explainRemote(err, s.remote.Namespace))
-		return
-	}
-	running := runningIDs(rows)
-	total := 0
-	var missing []string
-	for _, keys := range wanted {
-		for _, key := range keys {
-			total++
-			if !running[connection.ID(key)] {
-				missing = append(missing, short(key))
-			}
-		}
-	}
-	if len(missing) > 0 {
-		found.fail("workflows", "run holdfast setup: it starts them", "%d of %d connections have none running: %s",
-			len(missing), total, firstOf(missing))
-	} else if total > 0 {
-		found.ok("workflows", "each of %d connections has one running", total)
-	}
-	states, failed := summary(rows)
-	switch {
-	case failed > 0:
-		found.add(finding{
-			Level: levelWarn, Subject: "connections", Message: states, Action: "see: holdfast connection list --state failed",
-		})
-	case states != "":
-		found.ok("connections", "%s", states)
-	}
 }

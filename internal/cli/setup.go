@@ -10,7 +10,6 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/keys"
 	"github.com/holdfast-mcp/holdfast/internal/store"
 	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
-	"github.com/holdfast-mcp/holdfast/workflows/connection"
 )
 
 const setupLimit = 3 * time.Minute
@@ -146,14 +145,6 @@ func wantedKeys(ctx context.Context, st *store.Store) (map[string][]store.Key, e
 		wanted[key.EngineID] = append(wanted[key.EngineID], key.Key)
 	}
 	return wanted, nil
-}
-
-func runningIDs(rows []connection.Listed) map[string]bool {
-	running := make(map[string]bool, len(rows))
-	for _, row := range rows {
-		running[row.WorkflowID] = true
-	}
-	return running
 }
 
 func (a *App) printSetup(steps []setupStep) error {
