@@ -12,13 +12,16 @@ RUN --mount=type=cache,target=/go/pkg/mod --mount=type=cache,target=/root/.cache
     -o /out/holdfast ./starter && \
     CGO_ENABLED=0 go build -trimpath \
     -ldflags "-s -w -X github.com/holdfast-mcp/holdfast/internal/buildinfo.release=${VERSION}" \
-    -o /out/holdfast-worker ./worker
+    -o /out/holdfast-worker ./worker && \
+    CGO_ENABLED=0 go build -trimpath \
+    -ldflags "-s -w -X github.com/holdfast-mcp/holdfast/internal/buildinfo.release=${VERSION}" \
+    -o /out/holdfast-gateway ./gateway
 
 FROM alpine:3.23.3
 RUN apk add --no-cache ca-certificates tzdata && \
     adduser -D -H -u 10001 holdfast && \
     install -d -m 0700 -o holdfast -g holdfast /var/lib/holdfast
-COPY --from=build /out/holdfast /out/holdfast-worker /usr/local/bin/
+COPY --from=build /out/holdfast /out/holdfast-worker /out/holdfast-gateway /usr/local/bin/
 USER holdfast
 ENV HOLDFAST_DATA_DIR=/var/lib/holdfast
 VOLUME /var/lib/holdfast

@@ -13,9 +13,10 @@ tools: ## bring what lint and tests need (only what is missing)
 dev: ## run everything in one process, with a demo connection
 	go run ./starter dev
 
-build: ## build bin/holdfast and bin/holdfast-worker
+build: ## build bin/holdfast, bin/holdfast-worker and bin/holdfast-gateway
 	go build -trimpath -o bin/holdfast ./starter
 	go build -trimpath -o bin/holdfast-worker ./worker
+	go build -trimpath -o bin/holdfast-gateway ./gateway
 
 lint: ## check style, imports, workflows, modules and scripts
 	@scripts/tools.sh lint

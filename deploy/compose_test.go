@@ -13,8 +13,11 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// workerBudget is what a worker takes at most between the signal to stop and its end.
-const workerBudget = 40 * time.Second
+// What a worker and a gateway take at most between the signal to stop and their end.
+const (
+	workerBudget  = 40 * time.Second
+	gatewayBudget = 15 * time.Second
+)
 
 // compose is the part of docker-compose.yml that these tests look at.
 type compose struct {
@@ -60,7 +63,7 @@ func TestComposeHasEveryPart(t *testing.T) {
 	parsed := readCompose(t)
 	require.ElementsMatch(t, []string{
 		"postgresql", "temporal-schema", "temporal", "temporal-namespace", "temporal-search-attributes", "temporal-ui",
-		"holdfast-worker", "holdfast",
+		"holdfast-worker", "holdfast-gateway", "holdfast",
 	}, slices.Collect(maps.Keys(parsed.Services)))
 	require.True(t, strings.HasPrefix(parsed.Services["postgresql"].Image, "postgres:16."))
 	require.Equal(t, parsed.Services["temporal-schema"].Image, parsed.Services["temporal-namespace"].Image)
@@ -83,6 +86,8 @@ func TestComposeStartsInOrder(t *testing.T) {
 		{"holdfast-worker", "temporal", healthy},
 		{"holdfast-worker", "temporal-namespace", done},
 		{"holdfast-worker", "temporal-search-attributes", done},
+		{"holdfast-gateway", "temporal", healthy},
+		{"holdfast-gateway", "holdfast-worker", healthy},
 		{"holdfast", "temporal-search-attributes", done},
 	} {
 		require.Equal(t, tc.condition, services[tc.service].DependsOn[tc.needs].Condition, "%s needs %s", tc.service, tc.needs)
@@ -126,7 +131,7 @@ func TestComposeBindsPortsToThisMachine(t *testing.T) {
 			require.Regexp(t, loopback, port, name)
 		}
 	}
-	require.Equal(t, 4, published)
+	require.Equal(t, 5, published)
 }
 
 func TestComposeKeepsSecretsInFiles(t *testing.T) {
@@ -161,6 +166,21 @@ func TestComposeLetsTheWorkerFinish(t *testing.T) {
 	require.Greater(t, worker.StopGrace, workerBudget)
 	require.NotNil(t, worker.Build)
 	require.Contains(t, worker.Healthcheck.Test, "http://127.0.0.1:8235/readyz")
+}
+
+func TestComposeServesTheAPIToWhoeverHasAToken(t *testing.T) {
+	t.Parallel()
+	gateway := readCompose(t).Services["holdfast-gateway"]
+	require.Greater(t, gateway.StopGrace, gatewayBudget)
+	require.Equal(t, []string{"/usr/local/bin/holdfast-gateway"}, gateway.Entrypoint)
+	require.Contains(t, gateway.Ports, "127.0.0.1:8236:8236")
+	require.NotContains(t, gateway.Environment, "HOLDFAST_GATEWAY_AUTH", "it asks for tokens by default")
+	require.Contains(t, gateway.Healthcheck.Test, "http://127.0.0.1:8236/readyz")
+	dockerfile, err := os.ReadFile("../Dockerfile")
+	require.NoError(t, err)
+	for _, binary := range []string{"holdfast", "holdfast-worker", "holdfast-gateway"} {
+		require.Contains(t, string(dockerfile), "/out/"+binary+" ")
+	}
 }
 
 func TestComposeGivesTheUITheCodecOfTheWorker(t *testing.T) {
