@@ -23,6 +23,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/testkit/stack"
 	"github.com/holdfast-mcp/holdfast/workflows/connection"
 	"github.com/holdfast-mcp/holdfast/workflows/engine"
+	"github.com/holdfast-mcp/holdfast/workflows/fleet"
 )
 
 // fakeToken is the only secret in what is recorded, and it must not be found there.
@@ -30,9 +31,9 @@ const fakeToken = "fixture-token-0123456789"
 
 // scenario plays one story and says what is kept of it.
 type scenario struct {
-	// connection and engine are the names of the fixtures of the two workflows; empty keeps nothing.
-	connection, engine string
-	play               func(t *testing.T, s *simulated)
+	// connection, engine and fleet are the names of the fixtures of the three workflows; empty keeps nothing.
+	connection, engine, fleet string
+	play                      func(t *testing.T, s *simulated)
 	// ended is set where the workflows end by themselves.
 	ended bool
 }
@@ -44,12 +45,13 @@ func TestRecordReplayFixtures(t *testing.T) {
 	release := os.Getenv("HOLDFAST_RECORD")
 	require.Regexp(t, `^v\d+\.\d+\.\d+$`, release, "HOLDFAST_RECORD names the release")
 	for _, tc := range scenarios() {
-		t.Run(tc.connection+tc.engine, func(t *testing.T) {
+		t.Run(tc.connection+tc.engine+tc.fleet, func(t *testing.T) {
 			t.Parallel()
 			s := newSimulated(t, stack.Options{}, simulator.EndpointOptions{Token: fakeToken})
 			tc.play(t, s)
 			s.keep("connection", release, tc.connection, connection.ID(s.key), tc.ended)
 			s.keep("engine", release, tc.engine, engine.ID(s.engineID()), tc.ended)
+			s.keep("fleet", release, tc.fleet, fleet.ID(s.Config.Temporal.TaskQueue), tc.ended)
 		})
 	}
 }
@@ -67,6 +69,8 @@ func scenarios() []scenario {
 		{connection: "removed", engine: "ended", play: playRemoved, ended: true},
 		{connection: "rolled_over", play: playRolledOver},
 		{engine: "rolled_over", play: playWatchRolledOver},
+		{fleet: "mended", play: playMended},
+		{fleet: "new_run", play: playFleetRolledOver},
 		{connection: "invalid_config", play: playInvalid},
 		{connection: "auth_failed", play: playAuthFailed},
 	}
@@ -155,6 +159,31 @@ func playWatchRolledOver(t *testing.T, s *simulated) {
 	id := engine.ID(s.engineID())
 	testkit.Eventually(t, late, func() bool {
 		require.NoError(t, s.Engines.Ensure(t.Context(), s.engineID()))
+		return len(s.runs(id)) > 1
+	}, "a second run")
+}
+
+func playMended(t *testing.T, s *simulated) {
+	want := s.recorded(2000)
+	want.Workspace, want.Name = "w-"+testkit.UniqueName(), "cloud"
+	s.key = s.Put(want)
+	require.NoError(t, s.fleet().ReconcileNow(t.Context()))
+	s.AwaitState(s.key, delivery.Ready, late)
+	_, err := s.Store.DeleteDesired(t.Context(), s.key)
+	require.NoError(t, err)
+	require.NoError(t, s.fleet().ReconcileNow(t.Context()))
+	s.awaitEnded(s.key)
+	testkit.Eventually(t, late, func() bool {
+		got, err := s.fleet().Snapshot(t.Context())
+		return err == nil && got.Closed == 1
+	}, "the pass is over")
+}
+
+func playFleetRolledOver(t *testing.T, s *simulated) {
+	s.apply(fakeToken)
+	id := fleet.ID(s.Config.Temporal.TaskQueue)
+	testkit.Eventually(t, late, func() bool {
+		require.NoError(t, s.fleet().ReconcileNow(t.Context()))
 		return len(s.runs(id)) > 1
 	}, "a second run")
 }
