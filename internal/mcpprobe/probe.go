@@ -72,11 +72,15 @@ func (p *prober) last() *step {
 
 // useCanary asks in the session of an earlier probe first. A refusal alone does not mean that the session is
 // forgotten, since a proxy in front of a restarting endpoint refuses everything: a new session must succeed. Whatever
-// stays unknown keeps the canary for the next probe.
+// stays unknown keeps the canary for the next probe. A list that lacks what is expected is not believed at once either:
+// there are endpoints that answer an expired session with nothing, as if that were all.
 func (p *prober) useCanary(ctx context.Context, canary *Session) {
 	names, err := p.resume(ctx, canary)
 	asked := p.last()
 	verdict := judge(asked, err)
+	if verdict == canaryKnown && p.lacks(names) {
+		verdict = canarySuspect
+	}
 	if verdict == canaryKnown || verdict == canaryUnasked {
 		p.settle(ctx, canary, names, err)
 		return
@@ -91,6 +95,9 @@ func (p *prober) useCanary(ctx context.Context, canary *Session) {
 		asked = p.last()
 		switch judge(asked, err) {
 		case canaryKnown:
+			if p.lacks(again) && !p.lacks(f.names) {
+				break
+			}
 			f.close(false, nil)
 			p.settle(ctx, canary, again, nil)
 			return
@@ -102,6 +109,12 @@ func (p *prober) useCanary(ctx context.Context, canary *Session) {
 	}
 	p.result.Forgotten = asked.status
 	p.conclude(f, nil)
+}
+
+// lacks reports whether a list has not what is expected of it.
+func (p *prober) lacks(names []string) bool {
+	_, missing := split(p.target.Expected, names)
+	return len(missing) > 0 || len(names) == 0
 }
 
 // conclude takes the outcome of a new session and closes it. A canary is given when its fate is still unknown, and is

@@ -33,7 +33,8 @@ type Result struct {
 	// probe could not learn is returned unchanged.
 	Session *Session `json:"session,omitempty"`
 	// Forgotten is the HTTP status with which the endpoint refused the canary, although it accepted a new session
-	// right after it: 200 for a JSON-RPC error in a good answer, 0 when it was not refused.
+	// right after it: 200 for a JSON-RPC error in a good answer, or for one that lacks the tools which a new session
+	// lists; 0 when it was not refused.
 	Forgotten int `json:"forgotten"`
 }
 
