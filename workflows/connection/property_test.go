@@ -156,11 +156,12 @@ func looked(in engine.InspectRequest, n int, p *witness) (engine.InspectResult, 
 	return engine.InspectResult{Decision: decisions[n], Status: "connected", Failure: &f}, nil
 }
 
-// play schedules what people and other workflows do.
-func play(t *rapid.T, w *world) {
+// play schedules what people and other workflows do, and tells when.
+func play(t *rapid.T, w *world) (acts []time.Duration) {
 	updates := []string{connection.UpdateProbe, connection.UpdateReconcile, connection.UpdateRefresh}
 	for i := range rapid.IntRange(0, 12).Draw(t, "acts") {
 		when := time.Duration(rapid.IntRange(0, 110_000).Draw(t, "ms")) * time.Millisecond
+		acts = append(acts, when)
 		act := rapid.IntRange(0, 5).Draw(t, "act")
 		generation := int64(rapid.IntRange(0, 4).Draw(t, "generation"))
 		name := rapid.SampledFrom(updates).Draw(t, "update")
@@ -184,4 +185,5 @@ func play(t *rapid.T, w *world) {
 			}
 		})
 	}
+	return acts
 }
