@@ -12,8 +12,8 @@ import (
 const (
 	checkEvery   = 400 * time.Millisecond
 	checkTimeout = 1200 * time.Millisecond
-	// storeTimeout bounds one call of the store.
-	storeTimeout = 1500 * time.Millisecond
+	// storeTimeout bounds one call of a store that answers others: it may stand in a queue, or behind another process's write.
+	storeTimeout = 10 * time.Second
 )
 
 // monitor knows whether something outside answers. Looks are shared by all who want to know.

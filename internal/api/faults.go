@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-mcp/holdfast/workflows/connection"
 )
 
-// fromStore calls the store within its time. What a caller can act on is passed on: [store.ErrNotFound],
-// [store.ErrUnknownEngine], a stale intent. Anything else is an *[Error].
+// fromStore calls the store, and gives up when it answers nobody any more. What a caller can act on is passed on:
+// [store.ErrNotFound], [store.ErrUnknownEngine], a stale intent. Anything else is an *[Error].
 //
 // The call runs beside: a write that waits for another process's write cannot be cut short, and the caller is told in time all
 // the same. Such a write may still be stored; what was answered with an error may have happened.
@@ -30,16 +30,22 @@ func fromStore[T any](ctx context.Context, a *API, call func(context.Context) (T
 		})
 		answers <- got
 	})
-	select {
-	case got := <-answers:
-		return got.value, storeFault(got.err)
-	case <-ctx.Done():
-		var none T
+	var none T
+	look := time.NewTicker(checkEvery)
+	defer look.Stop()
+	for {
 		select {
-		case got := <-answers: // it ended at the same time
+		case got := <-answers:
 			return got.value, storeFault(got.err)
-		default:
-			return none, fail(CodeStoreUnavailable).because(ctx.Err())
+		case <-look.C:
+			if down := a.stored.look(ctx); down != nil && len(answers) == 0 {
+				cancel()
+				return none, fail(CodeStoreUnavailable).because(down)
+			}
+		case <-ctx.Done():
+			if len(answers) == 0 { // else it ended at the same time
+				return none, fail(CodeStoreUnavailable).because(ctx.Err())
+			}
 		}
 	}
 }

@@ -218,7 +218,7 @@ func (p *pruner) now(a *API) {
 	}
 	p.last = now
 	a.running.Go(func() {
-		ctx, cancel := context.WithTimeout(a.base, 10*storeTimeout)
+		ctx, cancel := context.WithTimeout(a.base, time.Minute)
 		defer cancel()
 		if _, err := a.Store.PruneRequests(ctx, now.Add(-keepRequests)); err != nil {
 			a.log.WarnContext(ctx, "old requests were not pruned", "error", err)

@@ -79,6 +79,7 @@ func TestAStoreThatIsGoneOrHangsIsToldInTime(t *testing.T) {
 		func(s api.Store) api.Store { return torn{s} }, func(s api.Store) api.Store { return lame{s} },
 	} {
 		r := newRig(t, func(p *api.Params) { p.Store = s(p.Store) })
+		r.storeDown.Store(true)
 		for _, path := range []string{"/api/v1/workspaces", "/workspace/w1/mcp/own/health", "/api/v1/connections/w1/own"} {
 			asked := time.Now()
 			got := r.get(path)

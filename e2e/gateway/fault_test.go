@@ -1,0 +1,133 @@
+package gateway_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-mcp/holdfast/internal/simulator"
+	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
+	"github.com/holdfast-mcp/holdfast/internal/testkit"
+	"github.com/holdfast-mcp/holdfast/internal/testkit/stack"
+)
+
+// process is a gateway in a process of its own, which can be killed.
+type process struct {
+	*testkit.Process
+
+	URL string
+}
+
+func (r *rig) startProcess() process {
+	r.TB.Helper()
+	port := testkit.FreePort(r.TB)
+	p := process{URL: fmt.Sprintf("http://127.0.0.1:%d", port)}
+	p.Process = testkit.Start(r.TB, testkit.Command{
+		Path: testkit.Binary(r.TB, "gateway"),
+		Env: append(os.Environ(),
+			"HOLDFAST_DATA_DIR="+r.Config.DataDir, "HOLDFAST_TEMPORAL_TASK_QUEUE="+r.Config.Temporal.TaskQueue,
+			fmt.Sprintf("HOLDFAST_GATEWAY_LISTEN=127.0.0.1:%d", port),
+			"TEMPORAL_ADDRESS="+r.Server.Address(), "TEMPORAL_NAMESPACE="+r.Server.Namespace()),
+	})
+	testkit.Eventually(r.TB, soon, func() bool {
+		a, err := r.try(p.URL, http.MethodGet, "/readyz", nil)
+		return err == nil && a.status == http.StatusOK
+	}, "the gateway is ready")
+	return p
+}
+
+func TestAGatewayKilledInAReconcileIsReplacedAndTheRepetitionGetsTheOneResult(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quiet)
+	dying := r.startProcess()
+	r.engine.Inject(simulator.RouteRegister, 1, simulator.Fault{Delay: 2 * time.Second})
+	gone := make(chan error, 1)
+	go func() {
+		_, err := r.try(dying.URL, http.MethodPost, r.server("tools", "/reconcile"), r.config(), "Idempotency-Key", "once")
+		gone <- err
+	}()
+	testkit.Eventually(t, soon, func() bool { return r.engine.Calls(simulator.RouteRegister, r.directory) == 1 }, "the push is under way")
+	dying.Kill()
+	require.Error(t, <-gone)
+
+	next := r.startProcess()
+	first := r.call(next.URL, http.MethodPost, r.server("tools", "/reconcile"), r.config(), "Idempotency-Key", "once").ok()
+	require.Equal(t, "true", first.header.Get("Idempotent-Replayed"))
+	require.True(t, first.document().Usable)
+	again := r.call(r.gateway.URL, http.MethodPost, r.server("tools", "/reconcile"), r.config(), "Idempotency-Key", "once").ok()
+	require.Equal(t, string(first.body), string(again.body), "whichever gateway answers")
+	require.Equal(t, 1, r.engine.Calls(simulator.RouteRegister, r.directory))
+	require.Equal(t, 1, r.updates("tools"))
+	require.NoError(t, next.Stop(t), "an orderly stop is a success")
+}
+
+func TestALaterAnswerIsReadFromAnotherGateway(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quiet)
+	accepted := r.post(r.server("tools", "/reconcile"), r.config(), "Prefer", "respond-async")
+	require.Equal(t, http.StatusAccepted, accepted.status)
+	other := r.StartGateway()
+	var view struct {
+		Status string
+		Result document
+	}
+	testkit.Eventually(t, soon, func() bool {
+		r.call(other.URL, http.MethodGet, accepted.header.Get("Location"), nil).ok().into(&view)
+		return view.Status == "done"
+	}, "done")
+	require.True(t, view.Result.Usable)
+}
+
+func TestWithoutAWorkerIsTold(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, stack.Options{NoWorker: true})
+	stop := r.StartWorker()
+	r.post(r.server("tools", "/reconcile"), r.config()).ok()
+	stop()
+	a := r.post(r.connection("tools", "/probe"), nil)
+	require.Equal(t, "no_worker", a.code(), string(a.body))
+	require.NotEmpty(t, a.header.Get("Retry-After"))
+	require.Less(t, a.took, 10*time.Second)
+	r.get(r.connection("tools", "")).ok()
+	r.get("/api/v1/connections?workspace=" + r.workspace).ok()
+}
+
+func TestATemporalThatIsGoneIsToldInTimeAndItsReturnIsTakenUp(t *testing.T) {
+	t.Parallel()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	port := testkit.FreePort(t)
+	o := temporalclient.DevServerOptions{Headless: true, Port: port, DataFile: t.TempDir() + "/temporal.db"}
+	server, err := stack.StartServer(ctx, o)
+	require.NoError(t, err)
+	end := func() {
+		stopping, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+		defer cancel()
+		_ = server.Stop(stopping)
+	}
+	t.Cleanup(func() { end() })
+	r := newRig(t, stack.Options{Server: server})
+	r.post(r.server("tools", "/reconcile"), r.config()).ok()
+	end()
+	for _, ask := range []func() answer{
+		func() answer { return r.get(r.server("tools", "/health")) },
+		func() answer { return r.get("/api/v1/connections") },
+		func() answer { return r.post(r.connection("tools", "/probe"), nil) },
+		func() answer { return r.get(r.connection("tools", "/projection")) },
+	} {
+		a := ask()
+		require.Equal(t, http.StatusServiceUnavailable, a.status, string(a.body))
+		require.Equal(t, "temporal_unavailable", a.code())
+		require.NotEmpty(t, a.header.Get("Retry-After"))
+		require.Less(t, a.took, told)
+	}
+	r.get("/api/v1/workspaces").ok()
+	server, err = stack.StartServer(ctx, o)
+	require.NoError(t, err)
+	testkit.Eventually(t, soon, func() bool { return r.get(r.server("tools", "/health")).status == http.StatusOK }, "and it goes on")
+}
