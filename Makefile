@@ -30,9 +30,9 @@ bench: ## print ratios and counts against the raw work
 	@scripts/tools.sh test
 	go run ./bench
 
-soak: ## run the end-to-end tests again and again (SOAK_COUNT=10)
+soak: ## run the end-to-end tests, long ones too, again and again (SOAK_COUNT=10)
 	@scripts/tools.sh test
-	go test -race -shuffle=on -p 1 -parallel 4 -timeout 6h -count $(SOAK_COUNT) ./e2e/...
+	go test -tags soak -race -shuffle=on -p 1 -parallel 4 -timeout 6h -count $(SOAK_COUNT) ./e2e/...
 
 record: ## record the histories that later releases must replay (RELEASE=v1.2.3)
 	@scripts/tools.sh test
