@@ -58,6 +58,9 @@ func measureFleet(ctx context.Context, b *bench) (Figure, error) {
 	if err := pause(ctx, settle); err != nil {
 		return figure, err
 	}
+	if err := f.list(ctx, &figure); err != nil {
+		return figure, err
+	}
 	if err := f.disposeAll(ctx, &figure); err != nil {
 		return figure, err
 	}

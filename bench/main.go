@@ -2,6 +2,7 @@
 //
 //	healthy   what a healthy connection costs Temporal at rest
 //	repair    how long a disposed registration stays away, by hand and with Holdfast, on the real engine
+//	service   a health read of the gateway beside the engine calls it needs; a hundred probes asked for at once
 //	fleet     many connections over several simulated engines, delivered, lost at once, repaired
 //
 // Temporal is a dev server in memory and the worker is the built binary; both are processes of their own. The exit code
@@ -46,6 +47,7 @@ var figures = []struct {
 	{"repair", measureRepair},
 	{"blocked", measureBlocked},
 	{"fleet", measureFleet},
+	{"service", measureService},
 	{"healthy", measureHealthy},
 }
 
@@ -114,9 +116,10 @@ func parse(args []string) (options, error) {
 type bench struct {
 	options
 
-	dir    string
-	root   string
-	worker string
+	dir     string
+	root    string
+	worker  string
+	gateway string
 }
 
 // note tells whoever waits how far the run is.

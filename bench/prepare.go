@@ -12,7 +12,7 @@ import (
 
 var errNoSources = errors.New("find sources: run it inside the repository, as `make bench` does")
 
-// prepare makes a folder for the run and builds the worker into it.
+// prepare makes a folder for the run and builds worker and gateway into it.
 func prepare(ctx context.Context, o options) (*bench, func(), error) {
 	root, err := repository()
 	if err != nil {
@@ -28,12 +28,14 @@ func prepare(ctx context.Context, o options) (*bench, func(), error) {
 	} else if err = os.MkdirAll(b.dir, 0o700); err != nil {
 		return nil, nil, err
 	}
-	b.worker = filepath.Join(b.dir, "holdfast-worker")
-	build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", b.worker, "./worker")
-	build.Dir = root
-	if out, err := build.CombinedOutput(); err != nil {
-		cleanUp()
-		return nil, nil, fmt.Errorf("build worker: %w: %s", err, out)
+	b.worker, b.gateway = filepath.Join(b.dir, "holdfast-worker"), filepath.Join(b.dir, "holdfast-gateway")
+	for target, source := range map[string]string{b.worker: "./worker", b.gateway: "./gateway"} {
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", target, source)
+		build.Dir = root
+		if out, err := build.CombinedOutput(); err != nil {
+			cleanUp()
+			return nil, nil, fmt.Errorf("build %s: %w: %s", source, err, out)
+		}
 	}
 	return b, cleanUp, nil
 }
