@@ -131,6 +131,7 @@ func (r *rig) get(path string) answer { return r.call(r.gateway.URL, http.Method
 func (r *rig) post(path string, body any, header ...string) answer {
 	return r.call(r.gateway.URL, http.MethodPost, path, body, header...)
 }
+
 func (r *rig) put(path string, body any) answer {
 	return r.call(r.gateway.URL, http.MethodPut, path, body)
 }
@@ -182,7 +183,7 @@ func (r *rig) follow(ctx context.Context, path string, last string) <-chan strin
 	if last != "" {
 		req.Header.Set("Last-Event-ID", last)
 	}
-	res, err := (&http.Client{}).Do(req)
+	res, err := (&http.Client{}).Do(req) //nolint:bodyclose // by the reader below
 	require.NoError(r.TB, err)
 	require.Equal(r.TB, http.StatusOK, res.StatusCode)
 	states := make(chan string)

@@ -123,8 +123,8 @@ func TestOnlyNamesOfItsOwnReachTheGateway(t *testing.T) {
 			require.NotEqual(t, http.StatusForbidden, got.status, "%s at %s", route.ID, host)
 		}
 	}
-	any := newRig(t, func(p *api.Params) { p.Settings.AnyAddress = true })
-	require.Equal(t, http.StatusOK, any.raw(request{method: http.MethodGet, path: "/healthz", header: map[string]string{"Host": "10.0.0.7:8236"}}).status)
+	anywhere := newRig(t, func(p *api.Params) { p.Settings.AnyAddress = true })
+	require.Equal(t, http.StatusOK, anywhere.raw(request{method: http.MethodGet, path: "/healthz", header: map[string]string{"Host": "10.0.0.7:8236"}}).status)
 }
 
 func TestPagesOfOthersCannotCallTheGateway(t *testing.T) {

@@ -187,7 +187,8 @@ func (a *API) mustBeShared(ctx context.Context, account, name string) error {
 	}
 }
 
-func postSharedEnable(a *API, c *call) (*job, error)  { return a.switchShared(c, store.IntentEnabled) }
+func postSharedEnable(a *API, c *call) (*job, error) { return a.switchShared(c, store.IntentEnabled) }
+
 func postSharedDisable(a *API, c *call) (*job, error) { return a.switchShared(c, store.IntentDisabled) }
 
 // switchShared switches a shared server on or off in all workspaces of an account.

@@ -32,7 +32,7 @@ func TestTheDocumentIsValidAndHasEveryRouteAndNoOther(t *testing.T) {
 	slices.Sort(documented)
 	slices.Sort(served)
 	require.Equal(t, served, documented)
-	require.Equal(t, len(served), len(slices.Compact(served)))
+	require.Len(t, slices.Compact(slices.Clone(served)), len(served))
 }
 
 func TestEveryOperationHasAnIDOfItsOwnAndWhatItNeeds(t *testing.T) {

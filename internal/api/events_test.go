@@ -28,7 +28,7 @@ func (r *rig) events(last string) (lines <-chan string, end func()) {
 	if last != "" {
 		req.Header.Set("Last-Event-ID", last)
 	}
-	res, err := http.DefaultTransport.RoundTrip(req)
+	res, err := (&http.Client{}).Do(req) //nolint:bodyclose // by the reader below
 	require.NoError(r.t, err)
 	require.Equal(r.t, http.StatusOK, res.StatusCode)
 	require.Equal(r.t, "text/event-stream; charset=utf-8", res.Header.Get("Content-Type"))
@@ -47,7 +47,7 @@ func (r *rig) events(last string) (lines <-chan string, end func()) {
 	}()
 	r.t.Cleanup(func() {
 		cancel()
-		for range read { //nolint:revive // until it is closed
+		for range read { // until it is closed
 		}
 	})
 	return read, cancel
@@ -95,7 +95,7 @@ func TestChangesOfStateAreSentAsTheyHappen(t *testing.T) {
 	r.connections.move(key, delivery.Ready)
 	require.Equal(t, "1", next(t, lines, "id: "), "another life is counted from 1")
 	r.api.Drain()
-	for range lines { //nolint:revive // the stream ends with the gateway
+	for range lines { // the stream ends with the gateway
 	}
 }
 

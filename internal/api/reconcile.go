@@ -248,9 +248,9 @@ func (a *API) reconcileConfig(c *call, t target, body reconcileBody, trigger str
 		if err != nil {
 			return nil, err
 		}
-		_, err = a.once(flightName(connection.UpdateReconcile, t.key, revision), func() (any, error) {
-			return nil, a.ask(ctx, t, updateID, trigger, a.reconcile)
-		})
+		_, err = once(a, flightName(connection.UpdateReconcile, t.key, revision), only(func() error {
+			return a.ask(ctx, t, updateID, trigger, a.reconcile)
+		}))
 		if err != nil {
 			return nil, err
 		}

@@ -16,9 +16,15 @@ import (
 type update func(ctx context.Context, key delivery.Key, requestID string, in connection.Request) error
 
 // once shares one update of a connection, kind and revision among all who want it now, whatever else they want to know.
-func (a *API) once(name string, send func() (any, error)) (any, error) {
-	out, err, _ := a.updates.Do(name, send)
-	return out, err
+func once[T any](a *API, name string, send func() (T, error)) (T, error) {
+	out, err, _ := a.updates.Do(name, func() (any, error) { return send() })
+	answer, _ := out.(T)
+	return answer, err
+}
+
+// only makes a sender of what has no answer but that it was done.
+func only(send func() error) func() (struct{}, error) {
+	return func() (struct{}, error) { return struct{}{}, send() }
 }
 
 // ask sends an update, and starts the connection's workflow where none runs.
@@ -119,9 +125,9 @@ func (a *API) repair(c *call, t target, kind, trigger string, m model) (*job, er
 		send = a.reconcile
 	}
 	run := func(ctx context.Context, updateID string) (*reply, error) {
-		_, err := a.once(flightName(kind, t.key, revision), func() (any, error) {
-			return nil, a.ask(ctx, t, updateID, trigger, send)
-		})
+		_, err := once(a, flightName(kind, t.key, revision), only(func() error {
+			return a.ask(ctx, t, updateID, trigger, send)
+		}))
 		if err != nil {
 			return nil, err
 		}
@@ -165,13 +171,13 @@ func (a *API) refresh(c *call, t target, trigger string, m model) (*job, error) 
 	run := func(ctx context.Context, updateID string) (*reply, error) {
 		out := refreshed{Refresh: notPerformed(trigger, a.now())}
 		if t.wanted() {
-			done, err := a.once(flightName(connection.UpdateRefresh, t.key, revision), func() (any, error) {
+			var err error
+			out.Refresh, err = once(a, flightName(connection.UpdateRefresh, t.key, revision), func() (connection.Refresh, error) {
 				return a.refreshOnce(ctx, t, updateID, trigger)
 			})
 			if err != nil {
 				return nil, err
 			}
-			out.Refresh = done.(connection.Refresh) //nolint:errcheck,forcetypeassert // what the function above returns
 		}
 		var err error
 		if out.Health, err = a.health(ctx, t.key, m.options(!t.wanted())); err != nil {

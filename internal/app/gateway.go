@@ -148,7 +148,7 @@ func mayListen(ctx context.Context, p GatewayParams) error {
 	case !live && !config.Loopback(cfg.Listen):
 		return fmt.Errorf("start gateway on %s: %w, or listen on 127.0.0.1", cfg.Listen, errNoToken)
 	case !live:
-		p.Log.WarnContext(ctx, errNoToken.Error())
+		p.Log.WarnContext(ctx, "nobody can use the gateway yet", "error", errNoToken)
 	}
 	return nil
 }
