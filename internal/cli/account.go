@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -126,11 +125,11 @@ func (s *session) sharedKeys(ctx context.Context, wanted accountFlags) ([]delive
 	if err != nil {
 		return nil, err
 	}
-	names, err := sharedNames(ctx, st, wanted.account)
+	shared, err := isShared(ctx, st, wanted.account, wanted.name)
 	if err != nil {
 		return nil, err
 	}
-	if !slices.Contains(names, wanted.name) {
+	if !shared {
 		return nil, notFoundf("account %s shares no connection %s; see: holdfast account list", wanted.account, wanted.name)
 	}
 	return keysOfAccount(ctx, st, wanted.account, wanted.name)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -135,8 +134,8 @@ func sharedBy(ctx context.Context, st *store.Store, key delivery.Key) (string, e
 		if place.Directory != key.Directory {
 			continue
 		}
-		names, err := sharedNames(ctx, st, place.Account)
-		if err != nil || !slices.Contains(names, key.Name) {
+		shared, err := isShared(ctx, st, place.Account, key.Name)
+		if err != nil || !shared {
 			return "", err
 		}
 		return place.Account, nil

@@ -2,6 +2,8 @@ package cli_test
 
 import (
 	"errors"
+	"net/http"
+	"net/http/httptest"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,7 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-mcp/holdfast/internal/cli"
+	"github.com/holdfast-mcp/holdfast/internal/config/manifest"
 	"github.com/holdfast-mcp/holdfast/internal/simulator"
+	"github.com/holdfast-mcp/holdfast/internal/store"
 	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
 )
 
@@ -106,4 +110,52 @@ func TestSetupMakesWhatIsLocalAlsoWhenTemporalIsDown(t *testing.T) {
 		require.Equal(t, changed, got.Steps[0].Changed)
 		require.Equal(t, changed, got.Steps[1].Changed)
 	}
+}
+
+func TestDoctorWarnsOfAnotherVersionAndSeesTheGateway(t *testing.T) {
+	t.Parallel()
+	engine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"healthy":true,"version":"0.0.1"}`))
+	}))
+	t.Cleanup(engine.Close)
+	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/healthz" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	t.Cleanup(gateway.Close)
+	l := prepared(t)
+	l.environ = append(l.environ, "HOLDFAST_GATEWAY_LISTEN="+gateway.Listener.Addr().String())
+	down(l)
+	require.Equal(t, cli.ExitError, l.run("doctor", "--engine", engine.URL, "-o", "json"))
+	got := document[diagnosis](l)
+	levels := got.levels()
+	require.Equal(t, "ok", levels["gateway"])
+	subject := "engine " + manifest.EngineID(engine.URL)
+	require.Equal(t, "warn", levels[subject])
+	for _, one := range got.Findings {
+		if one.Subject == subject {
+			require.Contains(t, one.Message, "version 0.0.1")
+			require.Contains(t, one.Message, "tested with "+simulator.EngineVersion)
+		}
+	}
+}
+
+func TestDoctorSaysOfADamagedRowWhatToDo(t *testing.T) {
+	t.Parallel()
+	l := team(t)
+	l.damage(`UPDATE account_desired SET config = zeroblob(80)`)
+	down(l)
+	require.Equal(t, cli.ExitError, l.run("doctor", "-o", "json"))
+	for _, one := range document[diagnosis](l).Findings {
+		require.Equal(t, one.Level == "ok", one.Action == "", "%+v", one)
+		if one.Subject == "store" && one.Level == "fail" {
+			require.Contains(t, one.Message, "account_desired")
+			require.Contains(t, one.Action, "apply that again")
+		}
+	}
+
+	l.dialFault = nil
+	l.run("account", "remove", "team/search")
+	require.Equal(t, map[string]store.IntentKind{"team/search": store.IntentRemoved}, l.decided(), "it can be taken away all the same")
 }

@@ -18,7 +18,7 @@ func (s *session) explainGone(ctx context.Context, key delivery.Key, err error) 
 	if fault != nil || !slices.Contains(wanted, key) {
 		return err
 	}
-	const next = "holdfast setup, or apply it again"
+	const next = "holdfast fleet reconcile, or apply it again"
 	ctx, cancel := context.WithTimeout(ctx, liveTimeout)
 	defer cancel()
 	if _, unknown := s.remote.Connections.Describe(ctx, key); errors.Is(unknown, connection.ErrNotFound) {

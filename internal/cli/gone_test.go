@@ -27,7 +27,7 @@ func TestAWorkflowThatWasEndedByHandIsSaidToBe(t *testing.T) {
 	} {
 		require.Equal(t, cli.ExitNotFound, l.run(append([]string{"connection", args[0], "acme/search"}, args[1:]...)...), args)
 		require.Equal(t, "holdfast: acme/search is wanted, but its workflow was ended by hand; "+
-			"start it again: holdfast setup, or apply it again\n", l.stderr.String(), args)
+			"start it again: holdfast fleet reconcile, or apply it again\n", l.stderr.String(), args)
 		require.Empty(t, l.stdout.String())
 	}
 }

@@ -32,7 +32,7 @@ func TestProbeAndReconcileTellHowTheCycleEnded(t *testing.T) {
 		{"a failure that passes", unreachable, nil, cli.ExitNotReady, "It is tried again."},
 		{"a failure for a person", failing(health.ConfigConflict("search")), nil, cli.ExitNotReady, "Next: Remove the server"},
 		{"not over yet", standing(delivery.Registering, "r1"), nil, cli.ExitNotReady, "registering"},
-		{"unknown", connection.Health{}, fmt.Errorf("probe: %w", connection.ErrNotFound), cli.ExitNotFound, "holdfast setup"},
+		{"unknown", connection.Health{}, fmt.Errorf("probe: %w", connection.ErrNotFound), cli.ExitNotFound, "holdfast fleet reconcile"},
 		{"no worker", connection.Health{}, fmt.Errorf("probe: %w", connection.ErrNoWorker), cli.ExitError, "holdfast-worker"},
 	} {
 		for _, verb := range []string{"probe", "reconcile", "refresh"} {

@@ -2,13 +2,26 @@ package cli
 
 import (
 	"context"
-	"slices"
+	"errors"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
 	"github.com/holdfast-mcp/holdfast/internal/store"
 )
 
-// sharedNames are the names of an account's shared configs, also of those that cannot be unsealed.
+// isShared reports whether an account shares a connection of the name, also one whose config cannot be read.
+func isShared(ctx context.Context, st *store.Store, account, name string) (bool, error) {
+	_, err := st.AccountDesired(ctx, account, name)
+	switch {
+	case err == nil, isCorrupt(err):
+		return true, nil
+	case errors.Is(err, store.ErrNotFound):
+		return false, nil
+	default:
+		return false, err
+	}
+}
+
+// sharedNames are the names of an account's shared configs that can be read.
 func sharedNames(ctx context.Context, st *store.Store, account string) ([]string, error) {
 	rows, err := st.ListAccountDesired(ctx, account)
 	if err != nil && !isCorrupt(err) {
@@ -61,11 +74,11 @@ func keysOfWorkspace(ctx context.Context, st *store.Store, workspace, name strin
 		return nil, err
 	}
 	for _, place := range places {
-		names, err := sharedNames(ctx, st, place.Account)
+		shared, err := isShared(ctx, st, place.Account, name)
 		if err != nil {
 			return nil, err
 		}
-		if slices.Contains(names, name) {
+		if shared {
 			keys = append(keys, delivery.Key{Workspace: workspace, Name: name, Directory: place.Directory})
 		}
 	}

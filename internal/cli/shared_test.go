@@ -1,7 +1,9 @@
 package cli_test
 
 import (
+	"database/sql"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -76,6 +78,16 @@ func (l *line) decided() (kinds map[string]store.IntentKind) {
 		}
 	})
 	return kinds
+}
+
+// damage runs a statement on the database file, beside the store.
+func (l *line) damage(statement string) {
+	l.t.Helper()
+	db, err := sql.Open("sqlite", "file:"+filepath.Join(l.dataDir, "holdfast.db"))
+	require.NoError(l.t, err)
+	_, err = db.ExecContext(l.t.Context(), statement)
+	require.NoError(l.t, err)
+	require.NoError(l.t, db.Close())
 }
 
 // forget drops what was asked of workflows so far.
