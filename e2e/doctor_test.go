@@ -125,6 +125,19 @@ func TestDoctorNamesKeysetsOfAnotherStore(t *testing.T) {
 	require.Equal(t, "ok", got.about(t, "ok", "keysets").Level, "they are well, and not the right ones")
 }
 
+func TestDoctorNamesWorkflowsThatOtherKeysetsSealed(t *testing.T) {
+	t.Parallel()
+	s := newSimulated(t, stack.Options{}, simulator.EndpointOptions{})
+	s.apply("")
+	other := newSimulated(t, stack.Options{NoWorker: true}, simulator.EndpointOptions{})
+	var got verdict
+	testkit.Eventually(t, soon, func() bool {
+		got = doctor(t, other.Stack, "HOLDFAST_TEMPORAL_TASK_QUEUE="+s.Config.Temporal.TaskQueue)
+		return slices.Equal(got.bad(), []string{"fail workflows"})
+	}, "they are on a queue that is not their own")
+	require.Contains(t, got.about(t, "fail", "workflows").Action, "temporal.task_queue")
+}
+
 func TestDoctorNamesAWorkerOnAnotherQueueAndWhatDoesNotRun(t *testing.T) {
 	t.Parallel()
 	s := newSimulated(t, stack.Options{NoWorker: true}, simulator.EndpointOptions{})

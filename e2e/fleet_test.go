@@ -100,6 +100,7 @@ func TestAFleetInOrderAddsNothingToAnyHistory(t *testing.T) {
 		before = events
 		return attempts > 1
 	}, "the fleet is in order")
+	require.NoError(t, s.fleet().Ensure(t.Context()), "as another worker does when it starts")
 	var first int32
 	testkit.Eventually(t, late, func() bool {
 		attempts, events := at()

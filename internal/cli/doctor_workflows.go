@@ -36,7 +36,7 @@ func (s *session) examineWorkflows(ctx context.Context, found *findings) {
 	defer cancel()
 	wanted, d, err := s.reconciler(s.remote, s.opened).Preview(ctx)
 	if err != nil {
-		found.fail("workflows", "run holdfast setup, then look again", "%v", explainRemote(err, s.remote.Namespace))
+		found.fail("workflows", listAction(err, s.settings.Temporal.TaskQueue), "%v", explainRemote(err, s.remote.Namespace))
 		return
 	}
 	missing := make([]string, 0, len(d.Missing))
@@ -58,6 +58,15 @@ func (s *session) examineWorkflows(ctx context.Context, found *findings) {
 	}
 	s.examineFleet(ctx, found)
 	s.examineStates(ctx, found)
+}
+
+// listAction is the next step where workflows cannot be listed.
+func listAction(err error, queue string) string {
+	if errors.Is(err, connection.ErrSealed) {
+		return "these keysets did not seal what runs on the task queue " + queue + ": restore the right ones from a backup, or give this " +
+			"installation a namespace (TEMPORAL_NAMESPACE) or a task queue (temporal.task_queue) of its own"
+	}
+	return "run holdfast setup, then look again"
 }
 
 // examineFleet looks at the workflow that compares by itself.
@@ -85,7 +94,7 @@ type trouble struct {
 func (s *session) examineStates(ctx context.Context, found *findings) {
 	rows, err := s.remote.Connections.List(ctx, connection.Filter{TaskQueue: s.settings.Temporal.TaskQueue})
 	if err != nil {
-		found.fail("connections", "run holdfast setup, then look again", "%v", explainRemote(err, s.remote.Namespace))
+		found.fail("connections", listAction(err, s.settings.Temporal.TaskQueue), "%v", explainRemote(err, s.remote.Namespace))
 		return
 	}
 	if states, _ := summary(rows); states != "" {

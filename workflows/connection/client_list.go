@@ -70,6 +70,9 @@ type Page struct {
 	Token string
 }
 
+// ErrSealed means that what a workflow has published was not sealed with our keysets.
+var ErrSealed = errors.New("read published snapshot: it cannot be opened with these keysets")
+
 // ErrBadPage means that a page's size or token is not one that this list has given out.
 var ErrBadPage = errors.New("the page does not exist: start again without a page token, with a page size of 1 to 100")
 
@@ -224,7 +227,7 @@ func (c *Client) memoSnapshot(memo *commonpb.Memo) (*Snapshot, error) {
 	}
 	var s Snapshot
 	if err := c.converter.FromPayload(payload, &s); err != nil {
-		return nil, fmt.Errorf("read published snapshot: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrSealed, err)
 	}
 	return &s, nil
 }
