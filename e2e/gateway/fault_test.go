@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-mcp/holdfast/internal/auth"
 	"github.com/holdfast-mcp/holdfast/internal/simulator"
 	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
 	"github.com/holdfast-mcp/holdfast/internal/testkit"
@@ -130,4 +131,24 @@ func TestATemporalThatIsGoneIsToldInTimeAndItsReturnIsTakenUp(t *testing.T) {
 	server, err = stack.StartServer(ctx, o)
 	require.NoError(t, err)
 	testkit.Eventually(t, soon, func() bool { return r.get(r.server("tools", "/health")).status == http.StatusOK }, "and it goes on")
+}
+
+func TestOthersAreLetInOnlyByATokenThatMayBeUsed(t *testing.T) {
+	t.Parallel()
+	s := stack.New(t, stack.Options{NoWorker: true})
+	start := func() error {
+		g, err := s.TryGateway("0.0.0.0:0")
+		if err == nil {
+			g.Stop()
+		}
+		return err
+	}
+	require.ErrorContains(t, start(), "holdfast token create --role owner --name NAME")
+	tokens := auth.NewTokens(s.Store, nil)
+	t.Cleanup(tokens.Close)
+	_, row, err := tokens.Create(t.Context(), auth.Request{Name: "x", Role: auth.RoleViewer})
+	require.NoError(t, err)
+	require.NoError(t, start())
+	require.NoError(t, tokens.Revoke(t.Context(), row.ID))
+	require.ErrorContains(t, start(), "holdfast token create")
 }

@@ -111,7 +111,7 @@ func putShared(a *API, c *call) (*job, error) {
 		return nil, err
 	}
 	who := c.principal.ID
-	return &job{key: delivery.Key{Workspace: account, Name: name}, run: func(ctx context.Context, _ string) (*reply, error) {
+	return &job{run: func(ctx context.Context, _ string) (*reply, error) {
 		if err := a.revive(ctx, store.Intent{Account: account, Name: name, By: who, Reason: "shared config put"}); err != nil {
 			return nil, err
 		}
@@ -157,7 +157,7 @@ func deleteShared(a *API, c *call) (*job, error) {
 		return nil, err
 	}
 	who := c.principal.ID
-	return &job{key: delivery.Key{Workspace: account, Name: name}, run: func(ctx context.Context, _ string) (*reply, error) {
+	return &job{run: func(ctx context.Context, _ string) (*reply, error) {
 		intent, err := a.decide(ctx, store.Intent{Account: account, Name: name, Kind: store.IntentRemoved, By: who})
 		if err != nil {
 			return nil, err
@@ -205,7 +205,7 @@ func (a *API) switchShared(c *call, kind store.IntentKind) (*job, error) {
 		return nil, err
 	}
 	intent := store.Intent{Account: account, Name: name, Kind: kind, By: c.principal.ID, Reason: strings.TrimSpace(body.Reason)}
-	return &job{key: delivery.Key{Workspace: account, Name: name}, run: func(ctx context.Context, _ string) (*reply, error) {
+	return &job{run: func(ctx context.Context, _ string) (*reply, error) {
 		written, err := a.decide(ctx, intent)
 		if err != nil {
 			return nil, err

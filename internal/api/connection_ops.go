@@ -77,7 +77,7 @@ func postMarkStale(a *API, c *call) (*job, error) {
 	if reason == "" {
 		reason = "marked stale by " + c.principal.Name
 	}
-	return &job{key: t.key, run: func(ctx context.Context, _ string) (*reply, error) {
+	return &job{run: func(ctx context.Context, _ string) (*reply, error) {
 		err := signal(ctx, a, func(ctx context.Context) error { return a.Connections.MarkStale(ctx, t.key, reason) })
 		if missing(err) && t.wanted() {
 			err = a.ensure(ctx, t, reason)
@@ -108,7 +108,7 @@ func (a *API) switched(c *call, kind store.IntentKind) (*job, error) {
 		return nil, err
 	}
 	who := c.principal.ID
-	return &job{key: targets[0].key, run: func(ctx context.Context, _ string) (*reply, error) {
+	return &job{run: func(ctx context.Context, _ string) (*reply, error) {
 		intent, err := a.switchAll(ctx, targets, store.Intent{Kind: kind, By: who, Reason: body.Reason})
 		if err != nil {
 			return nil, err
@@ -142,7 +142,7 @@ func postRemove(a *API, c *call) (*job, error) {
 		return nil, err
 	}
 	who := c.principal.ID
-	return &job{key: targets[0].key, run: func(ctx context.Context, updateID string) (*reply, error) {
+	return &job{run: func(ctx context.Context, updateID string) (*reply, error) {
 		intent, err := a.removeAll(ctx, targets, store.Intent{By: who, Reason: body.Reason}, updateID)
 		if err != nil {
 			return nil, err

@@ -39,7 +39,7 @@ func postReload(a *API, c *call) (*job, error) {
 		return nil, fail(CodeEngineUnset)
 	}
 	key := delivery.Key{Workspace: w.ID, Directory: w.Directory}
-	return &job{key: key, flight: flightName("reload", key), run: func(ctx context.Context, _ string) (*reply, error) {
+	return &job{flight: flightName("reload", key), run: func(ctx context.Context, _ string) (*reply, error) {
 		if err := a.reloadEngine(ctx, w); err != nil {
 			return nil, err
 		}

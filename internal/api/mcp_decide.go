@@ -51,7 +51,7 @@ func postEnabled(a *API, c *call) (*job, error) {
 		return nil, err
 	}
 	who := c.principal.ID
-	return &job{key: targets[0].key, run: func(ctx context.Context, _ string) (*reply, error) {
+	return &job{run: func(ctx context.Context, _ string) (*reply, error) {
 		if _, err := a.switchAll(ctx, targets, store.Intent{Kind: kind, By: who}); err != nil {
 			return nil, err
 		}
@@ -122,7 +122,7 @@ func deleteMCP(a *API, c *call) (*job, error) {
 		return nil, err
 	}
 	who := c.principal.ID
-	return &job{key: targets[0].key, run: func(ctx context.Context, updateID string) (*reply, error) {
+	return &job{run: func(ctx context.Context, updateID string) (*reply, error) {
 		if _, err := a.removeAll(ctx, targets, store.Intent{By: who}, updateID); err != nil {
 			return nil, err
 		}

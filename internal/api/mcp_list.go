@@ -179,7 +179,7 @@ type mcpBody struct {
 }
 
 // postMCP adds an MCP server to a workspace, or changes it. It is delivered by the connection's own workflow, in its own time.
-func postMCP(a *API, c *call) (*reply, error) {
+func postMCP(a *API, c *call) (*job, error) {
 	raw, err := c.object()
 	if err != nil {
 		return nil, err
@@ -206,21 +206,26 @@ func postMCP(a *API, c *call) (*reply, error) {
 	if err := want.acceptable(c.principal); err != nil {
 		return nil, err
 	}
-	if err := a.needTemporal(c.Context()); err != nil {
-		return nil, err
-	}
-	if err := a.want(c.Context(), t, want, c.principal.ID, "mcp added"); err != nil {
-		return nil, err
-	}
-	if err := a.ensure(c.Context(), t, "mcp added"); err != nil {
-		return nil, err
-	}
-	list, err := a.mcps(c.Context(), []store.Workspace{w})
-	if err != nil {
-		return nil, err
-	}
-	return ok(list)
+	return a.add(t, want, c.principal.ID), nil
 }
+
+func (a *API) add(t target, want wantedConfig, who string) *job {
+	return &job{run: func(ctx context.Context, _ string) (*reply, error) {
+		if err := a.want(ctx, t, want, who, triggerAdded); err != nil {
+			return nil, err
+		}
+		if err := a.ensure(ctx, t, triggerAdded); err != nil {
+			return nil, err
+		}
+		list, err := a.mcps(ctx, []store.Workspace{t.workspace})
+		if err != nil {
+			return nil, err
+		}
+		return ok(list)
+	}}
+}
+
+const triggerAdded = "mcp added"
 
 // readWanted reads a config under the profile that goes with it. One that does not say whether it is enabled is.
 func readWanted(raw json.RawMessage, body configBody, name string, stored store.Effective) (wantedConfig, error) {

@@ -27,7 +27,6 @@ const (
 
 // job is an operation that was checked and can begin.
 type job struct {
-	key delivery.Key
 	// flight is equal for what may share one answer: connection, kind and revision. Empty: nothing may.
 	flight string
 	// run does it. The update id is the same whenever the same request is carried out again.

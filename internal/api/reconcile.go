@@ -210,7 +210,7 @@ func workspaceParam(c *call) string {
 
 // onlyHealth is the job of a reconcile where nothing is wanted.
 func (a *API) onlyHealth(t target, m model) *job {
-	return &job{key: t.key, run: func(ctx context.Context, _ string) (*reply, error) {
+	return &job{run: func(ctx context.Context, _ string) (*reply, error) {
 		document, err := a.health(ctx, t.key, m.options(true))
 		if err != nil {
 			return nil, err
@@ -260,12 +260,12 @@ func (a *API) reconcileConfig(c *call, t target, body reconcileBody, trigger str
 		}
 		return ok(document)
 	}
-	return &job{key: t.key, run: run}, nil
+	return &job{run: run}, nil
 }
 
 // refused is the job for a config that breaks a rule: nothing is stored, and the health says what is wrong with what was sent.
 func (a *API) refused(t target, problem health.Failure, m model) *job {
-	return &job{key: t.key, run: func(ctx context.Context, _ string) (*reply, error) {
+	return &job{run: func(ctx context.Context, _ string) (*reply, error) {
 		document, err := a.health(ctx, t.key, m.options(true))
 		if err != nil {
 			return nil, err

@@ -138,7 +138,7 @@ func (a *API) repair(c *call, t target, kind, trigger string, m model) (*job, er
 		}
 		return ok(document)
 	}
-	return &job{key: t.key, flight: flightName(kind, t.key, revision, m.Provider, m.Model), run: run}, nil
+	return &job{flight: flightName(kind, t.key, revision, m.Provider, m.Model), run: run}, nil
 }
 
 func (a *API) probe(ctx context.Context, key delivery.Key, id string, in connection.Request) error {
@@ -185,7 +185,7 @@ func (a *API) refresh(c *call, t target, trigger string, m model) (*job, error) 
 		}
 		return ok(out)
 	}
-	return &job{key: t.key, flight: flightName(connection.UpdateRefresh, t.key, revision, m.Provider, m.Model), run: run}, nil
+	return &job{flight: flightName(connection.UpdateRefresh, t.key, revision, m.Provider, m.Model), run: run}, nil
 }
 
 func (a *API) refreshOnce(ctx context.Context, t target, updateID, trigger string) (connection.Refresh, error) {

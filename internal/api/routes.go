@@ -92,7 +92,7 @@ func serverRoutes() []*route {
 			method: http.MethodPost, path: pathMCP, id: "addServer", tag: "mcp", least: auth.RoleCollaborator, writes: true,
 			summary: "Add an MCP server to a workspace, or change it", params: []param{inDirectory}, body: &body{of: of[mcpBody]()},
 			ok:    answer{status: http.StatusOK, of: of[mcpList]()},
-			fails: joined([]Code{CodeReservedName, CodeIntentChanged}, aboutDirectory, aboutTemporal), read: postMCP,
+			fails: joined([]Code{CodeReservedName, CodeIntentChanged}, aboutDirectory, aboutTemporal), operate: postMCP,
 		},
 		{
 			method: http.MethodPost, path: pathServer + "/enabled", id: "setEnabled", tag: "mcp", least: auth.RoleCollaborator, writes: true,

@@ -2,7 +2,9 @@ package api_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -279,4 +281,46 @@ func TestTransitionsAreListed(t *testing.T) {
 	r.get("/api/v1/connections/w1/own/transitions").requireOK().into(&list)
 	require.Len(t, list.Items, 2)
 	require.Equal(t, delivery.Ready, list.Items[1].To)
+}
+
+func TestAConsumerNeverSeesWhatIsNotProvenWhateverHappensInBetween(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	random := rand.New(rand.NewPCG(1, 2))
+	names := []string{"own", "shared"}
+	proven := map[string]bool{}
+	for range 1000 {
+		name := names[random.IntN(len(names))]
+		proven[name] = random.IntN(2) == 0
+		projection := connection.Projection{}
+		if proven[name] {
+			projection = connection.Projection{Usable: true, Name: name, Revision: r.revision(name)}
+		}
+		r.connections.prove(r.key(name), projection)
+		var one struct{ Usable bool }
+		r.read("/api/v1/connections/w1/"+name+"/projection", &one)
+		require.Equal(t, proven[name], one.Usable)
+		var list struct{ Items []struct{ Name string } }
+		r.read("/api/v1/workspaces/w1/projection", &list)
+		var fragment struct{ MCP map[string]any }
+		r.read("/api/v1/workspaces/w1/projection/opencode", &fragment)
+		for _, name := range names {
+			_, configured := fragment.MCP[name]
+			require.Equal(t, proven[name], configured)
+			require.Equal(t, proven[name], slices.ContainsFunc(list.Items, func(i struct{ Name string }) bool { return i.Name == name }))
+		}
+	}
+}
+
+// read reads without holding the answer to the document, which other tests do.
+func (r *rig) read(path string, into any) {
+	r.t.Helper()
+	r.raw(request{method: http.MethodGet, path: path, role: auth.RoleViewer}).requireOK().into(into)
+}
+
+func (f *fakeConnections) prove(key delivery.Key, p connection.Projection) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.sent = nil
+	f.ready[connection.ID(key)] = p
 }

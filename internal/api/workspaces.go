@@ -132,7 +132,7 @@ func deleteWorkspace(a *API, c *call) (*job, error) {
 		}
 		targets = append(targets, some...)
 	}
-	return &job{key: delivery.Key{Workspace: rows[0].ID}, run: func(ctx context.Context, updateID string) (*reply, error) {
+	return &job{run: func(ctx context.Context, updateID string) (*reply, error) {
 		// First of all, so that nothing is delivered to it any more.
 		for _, row := range rows {
 			_, err := fromStore(ctx, a, func(ctx context.Context) (bool, error) {

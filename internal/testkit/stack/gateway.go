@@ -21,8 +21,16 @@ type Gateway struct {
 // StartGateway starts a gateway on the stack's store, at an address of its own.
 func (s *Stack) StartGateway() *Gateway {
 	s.TB.Helper()
+	g, err := s.TryGateway("127.0.0.1:0")
+	require.NoError(s.TB, err)
+	return g
+}
+
+// TryGateway starts one at an address, or says why it does not start.
+func (s *Stack) TryGateway(listen string) (*Gateway, error) {
+	s.TB.Helper()
 	cfg := s.Config
-	cfg.Gateway.Listen = "127.0.0.1:0"
+	cfg.Gateway.Listen = listen
 	var server *app.GatewayServer
 	graph := fx.New(app.Gateway(app.Options{
 		Config: cfg, Version: "test", Address: s.Server.Address(), Namespace: s.Server.Namespace(), LogOutput: s.logs,
@@ -30,7 +38,7 @@ func (s *Stack) StartGateway() *Gateway {
 	require.NoError(s.TB, graph.Err())
 	starting, cancel := context.WithTimeout(context.Background(), workerStart)
 	defer cancel()
-	require.NoError(s.TB, graph.Start(starting))
+	started := graph.Start(starting)
 	var once sync.Once
 	stop := func() {
 		once.Do(func() {
@@ -42,7 +50,10 @@ func (s *Stack) StartGateway() *Gateway {
 		})
 	}
 	s.TB.Cleanup(stop)
-	return &Gateway{URL: server.URL(), Stop: stop}
+	if started != nil {
+		return nil, started
+	}
+	return &Gateway{URL: server.URL(), Stop: stop}, nil
 }
 
 // Token makes an API token of a role.
