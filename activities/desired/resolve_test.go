@@ -11,7 +11,6 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/domain/health"
 	"github.com/holdfast-mcp/holdfast/internal/store"
 	"github.com/holdfast-mcp/holdfast/internal/testkit/peers"
-	"github.com/holdfast-mcp/holdfast/internal/tokensource"
 )
 
 func resolve(t *testing.T, p *peers.Peers, key store.Key) desired.Resolved {
@@ -24,25 +23,8 @@ func resolve(t *testing.T, p *peers.Peers, key store.Key) desired.Resolved {
 func fromVariable(variable string) func(*store.Desired) {
 	return func(d *store.Desired) {
 		d.Config.Headers = map[string]string{"authorization": "Bearer left-over", "X-Team": "a"}
-		d.TokenSource = &domain.TokenSource{Kind: domain.SourceEnv, Variable: variable}
+		peers.FromVariable(variable)(d)
 	}
-}
-
-// putToken makes a token current, as a mint does.
-func putToken(t *testing.T, p *peers.Peers, credential string, token store.Token) {
-	t.Helper()
-	lease, err := p.Store.AcquireTokenLease(t.Context(), credential, "test", time.Now(), time.Minute)
-	require.NoError(t, err)
-	token.Credential = credential
-	require.NoError(t, p.Store.PutToken(t.Context(), lease, token))
-	require.NoError(t, p.Store.ReleaseTokenLease(t.Context(), lease))
-}
-
-func digest(t *testing.T, p *peers.Peers, source domain.TokenSource) string {
-	t.Helper()
-	text, err := tokensource.Digest(p.Keys.MAC(), source)
-	require.NoError(t, err)
-	return text
 }
 
 func TestTheCurrentTokenTakesThePlaceOfWhateverAuthorizationIsGiven(t *testing.T) {
@@ -56,10 +38,8 @@ func TestTheCurrentTokenTakesThePlaceOfWhateverAuthorizationIsGiven(t *testing.T
 	require.Zero(t, got.Token.Sequence)
 	require.Equal(t, revision, got.Revision)
 
-	expires := time.Now().Add(time.Hour)
-	putToken(t, p, got.Credential, store.Token{
-		AccessToken: secret, SourceDigest: digest(t, p, *got.TokenSource), ExpiresAt: expires,
-	})
+	expires := p.Clock.Now().Add(time.Hour)
+	p.PutToken(key, store.Token{AccessToken: secret, ExpiresAt: expires})
 	got = resolve(t, p, key)
 	require.Equal(t, map[string]string{"X-Team": "a", "Authorization": "Bearer " + secret}, got.Config.Headers)
 	require.Equal(t, int64(1), got.Token.Sequence)
@@ -74,26 +54,24 @@ func TestATokenThatMayNotBeSentIsNot(t *testing.T) {
 		drop  bool
 		other bool
 	}{
-		"expired":            {token: store.Token{ExpiresAt: time.Now().Add(-time.Second)}},
+		"expired":            {token: store.Token{ExpiresAt: peers.NewClock().Now().Add(-time.Second)}},
 		"distrusted":         {drop: true},
 		"of another source":  {other: true},
-		"expires right away": {token: store.Token{ExpiresAt: time.Now()}},
+		"expires right away": {token: store.Token{ExpiresAt: peers.NewClock().Now()}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := peers.New(t, peers.Options{})
 			key := p.Key()
 			p.Want(key, fromVariable("TEAM_TOKEN"))
-			credential := resolve(t, p, key).Credential
 			tc.token.AccessToken = secret
-			tc.token.SourceDigest = digest(t, p, domain.TokenSource{Kind: domain.SourceEnv, Variable: "TEAM_TOKEN"})
-			if tc.other {
-				tc.token.SourceDigest = digest(t, p, domain.TokenSource{Kind: domain.SourceEnv, Variable: "OTHER"})
-			}
-			putToken(t, p, credential, tc.token)
+			p.PutToken(key, tc.token)
 			if tc.drop {
-				_, err := p.Store.DropToken(t.Context(), credential, 1)
+				_, err := p.Store.DropToken(t.Context(), resolve(t, p, key).Credential, 1)
 				require.NoError(t, err)
+			}
+			if tc.other {
+				p.Want(key, fromVariable("OTHER"))
 			}
 			got := resolve(t, p, key)
 			require.NotContains(t, got.Config.Headers, "Authorization")

@@ -215,7 +215,7 @@ func (l *look) idle(ctx context.Context) (InspectResult, error) {
 		return InspectResult{Decision: DecisionEngineIdle, Status: entry.Status}, nil
 	}
 	began := time.Now()
-	rested, err := l.rested(ctx)
+	rested, err := l.rested(ctx, l.settings.RestSpan)
 	if err != nil {
 		return l.engineDown(ctx, err)
 	}

@@ -146,15 +146,15 @@ func (r *registration) finish(ctx context.Context) error {
 	return nil
 }
 
-// rested waits within one try until no session uses the client. Where too many wait so already, and for somebody who waits
-// for the answer, it only looks once.
-func (l *look) rested(ctx context.Context) (bool, error) {
+// rested waits within one try, and no longer than told, until no session uses the client. Where too many wait so already,
+// and for somebody who waits for the answer, it only looks once.
+func (l *look) rested(ctx context.Context, most time.Duration) (bool, error) {
 	var span time.Duration
 	if !l.in.Once {
 		select {
 		case l.restSlots <- struct{}{}:
 			defer func() { <-l.restSlots }()
-			span = l.settings.RestSpan
+			span = min(l.settings.RestSpan, most)
 		default:
 		}
 	}

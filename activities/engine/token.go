@@ -22,11 +22,15 @@ func (l *look) token(ctx context.Context) (res InspectResult, due bool, err erro
 	now := l.now()
 	if have.Sequence != 0 && have.Sequence != seen.Sequence {
 		res = InspectResult{Decision: DecisionTokenRenewed, Status: engineapi.StatusConnected}
-		if seen.ExpiresAt != nil && !now.Add(forceBefore).Before(*seen.ExpiresAt) {
+		most := l.settings.RestSpan
+		if seen.ExpiresAt != nil {
+			most = seen.ExpiresAt.Add(-forceBefore).Sub(now)
+		}
+		if most <= 0 {
 			return res, true, nil
 		}
-		busy, err := inUse(ctx, l.engine, l.want)
-		return res, err == nil && !busy, err
+		rested, err := l.rested(ctx, most)
+		return res, rested, err
 	}
 	if seen.RetryAt != nil && now.Before(*seen.RetryAt) {
 		return InspectResult{}, false, nil

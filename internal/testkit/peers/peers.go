@@ -2,10 +2,12 @@ package peers
 
 import (
 	"context"
+	"crypto/rand"
 	"database/sql"
 	"encoding/json"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/keys"
 	"github.com/holdfast-mcp/holdfast/internal/simulator"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/tokensource"
 )
 
 // EngineID is the id under which the simulated engine is in the store.
@@ -55,7 +58,7 @@ func New(tb testing.TB, o Options) *Peers {
 	require.NoError(tb, err)
 	tb.Cleanup(func() { _ = p.Store.Close() })
 	p.Keys = keyset
-	p.Resolver = desired.NewResolver(p.Store, keyset.MAC())
+	p.Resolver = desired.NewResolver(p.Store, keyset.MAC()).WithClock(p.Clock.Now)
 	p.PutEngine(store.Engine{ID: EngineID, BaseURL: p.Engine.BaseURL(), Password: o.Engine.Password})
 	return p
 }
@@ -93,6 +96,29 @@ func (p *Peers) Want(key store.Key, edits ...func(*store.Desired)) string {
 	got, err := p.Resolver.Resolve(p.TB.Context(), key)
 	require.NoError(p.TB, err)
 	return got.Revision
+}
+
+// PutToken makes a token the current one of what is wanted of a connection, as a mint does. What the token says of itself
+// is taken; its digest is that of the stored source.
+func (p *Peers) PutToken(key store.Key, token store.Token) {
+	p.TB.Helper()
+	ctx := p.TB.Context()
+	want, err := p.Resolver.Resolve(ctx, key)
+	require.NoError(p.TB, err)
+	token.Credential = want.Credential
+	token.SourceDigest, err = tokensource.Digest(p.Keys.MAC(), *want.TokenSource)
+	require.NoError(p.TB, err)
+	lease, err := p.Store.AcquireTokenLease(ctx, want.Credential, rand.Text(), p.Clock.Now(), time.Minute)
+	require.NoError(p.TB, err)
+	require.NoError(p.TB, p.Store.PutToken(ctx, lease, token))
+	require.NoError(p.TB, p.Store.ReleaseTokenLease(ctx, lease))
+}
+
+// FromVariable is an edit that has the token come from a variable.
+func FromVariable(name string) func(*store.Desired) {
+	return func(d *store.Desired) {
+		d.TokenSource = &domain.TokenSource{Kind: domain.SourceEnv, Variable: name}
+	}
 }
 
 // Header is an edit that sends a header.
