@@ -160,6 +160,7 @@ func (d *devProcess) stockCLI() {
 		return strings.Contains(d.holdfast("connection", "history", "demo/tools", "-o", "json"), "by hand")
 	}, "the reason given by the stock CLI is in the history")
 
+	testkit.Eventually(t, demoTurn, func() bool { return repaired(d.states()) }, "it is repaired once more")
 	snapshot := d.temporal("workflow", "query", "--workflow-id", id, "--type", "snapshot")
 	require.Contains(t, snapshot, "desiredRevision")
 	require.Contains(t, snapshot, "ready")

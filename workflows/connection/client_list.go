@@ -90,7 +90,7 @@ func (c *Client) ListPage(ctx context.Context, f Filter, p Page) (rows []Listed,
 	ctx, cancel := context.WithTimeout(ctx, queryDeadline)
 	defer cancel()
 	page, err := c.temporal.ListWorkflow(ctx, &workflowservice.ListWorkflowExecutionsRequest{
-		Query: f.query(), PageSize: int32(size), NextPageToken: token, //nolint:gosec // 100 at most
+		Query: f.query(), PageSize: int32(size), NextPageToken: token,
 	})
 	var invalid *serviceerror.InvalidArgument
 	if len(token) > 0 && errors.As(err, &invalid) {
