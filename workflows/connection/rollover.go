@@ -34,7 +34,10 @@ func (c *connection) rollover(ctx workflow.Context) error {
 
 // remove disconnects the entry and ends the workflow.
 func (c *connection) remove(ctx workflow.Context) error {
-	c.disconnect(ctx, "removed", false)
+	if c.Entry.State != delivery.NotDesired || c.Withdraw {
+		c.disconnect(ctx, "removed", false)
+	}
+	c.Withdraw = false
 	c.apply(ctx, delivery.Unwanted{Reason: "removed"})
 	c.Desired, c.Tools, c.Degraded, c.WaitingFor = nil, nil, nil, ""
 	c.publish(ctx)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-mcp/holdfast/activities/desired"
 	"github.com/holdfast-mcp/holdfast/activities/engine"
 	"github.com/holdfast-mcp/holdfast/internal/apperr"
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
@@ -204,6 +205,19 @@ func TestCase49RemoveDisconnectsOnceAndEnds(t *testing.T) {
 	require.NoError(t, w.env.GetWorkflowError())
 	require.Len(t, w.drops, 1)
 	require.Equal(t, w.asked, w.answered)
+}
+
+func TestWhatWasWithdrawnAlreadyIsNotDisconnectedAgainByARemoval(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.at(30*time.Second, func() {
+		w.set(func() { w.wanted = desired.LoadResult{} })
+		w.env.SignalWorkflow(connection.SignalDesiredChanged, connection.DesiredChanged{})
+	})
+	w.update(time.Minute, connection.UpdateRemove, "x", nil)
+	w.env.ExecuteWorkflow(connection.WorkflowName, &connection.State{Key: key})
+	require.NoError(t, w.env.GetWorkflowError())
+	require.Len(t, w.drops, 1)
 }
 
 func TestAConnectionWantedAgainWhileItIsRemovedGoesOn(t *testing.T) {
