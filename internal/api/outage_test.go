@@ -163,3 +163,18 @@ func TestAnErrorOfOursTellsNothingOfTheInside(t *testing.T) {
 	got := r.get("/api/v1/workspaces")
 	require.NotContains(t, string(got.body), "/secret/place")
 }
+
+func TestACheckOfTheStoreIsNotHeldUpByOneThatHangs(t *testing.T) {
+	t.Parallel()
+	hang := make(chan struct{})
+	check := api.StoreCheck(func(context.Context) error {
+		<-hang
+		return nil
+	})
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+	defer cancel()
+	require.ErrorIs(t, check(ctx), context.DeadlineExceeded)
+	require.Error(t, check(t.Context()), "the next one says so at once")
+	close(hang)
+	testkit.Eventually(t, 5*time.Second, func() bool { return check(t.Context()) == nil }, "it comes back")
+}

@@ -19,12 +19,14 @@ const openWorkName = "openwork-cloud"
 
 // modelBody is how callers name a model: beside everything else, or in a context.
 type modelBody struct {
+	Provider string        `json:"provider,omitempty"`
+	Model    string        `json:"model,omitempty"`
+	Context  *modelContext `json:"context,omitempty"`
+}
+
+type modelContext struct {
 	Provider string `json:"provider,omitempty"`
 	Model    string `json:"model,omitempty"`
-	Context  *struct {
-		Provider string `json:"provider,omitempty"`
-		Model    string `json:"model,omitempty"`
-	} `json:"context,omitempty"`
 }
 
 func (b modelBody) model() (model, error) {

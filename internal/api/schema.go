@@ -89,8 +89,8 @@ func (s *schemas) of(t reflect.Type) (schema, error) {
 
 // reference names a struct and describes it once.
 func (s *schemas) reference(t reflect.Type) (schema, error) {
-	if t.Implements(of[json.Marshaler]()) || t.Implements(of[encoding.TextMarshaler]()) {
-		return nil, fmt.Errorf("make schema: %s writes itself", t)
+	if t.Implements(of[json.Marshaler]()) || t.Implements(of[encoding.TextMarshaler]()) || t.Name() == "" {
+		return nil, fmt.Errorf("make schema: %s has no name, or writes itself", t)
 	}
 	name := s.name(t)
 	link := schema{"$ref": "#/components/schemas/" + name}
@@ -114,14 +114,6 @@ func (s *schemas) reference(t reflect.Type) (schema, error) {
 // name is the type's own with a capital; where two packages have the same, the later one is told apart by its package.
 func (s *schemas) name(t reflect.Type) string {
 	name := title(t.Name())
-	if name == "" {
-		name = "Object" + fmt.Sprint(len(s.types))
-		for known, other := range s.types {
-			if other == t {
-				return known
-			}
-		}
-	}
 	if other, taken := s.types[name]; taken && other != t {
 		path := t.PkgPath()
 		name = title(path[strings.LastIndex(path, "/")+1:]) + name

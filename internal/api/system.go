@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 )
 
@@ -38,11 +39,23 @@ func getDocument(a *API, _ *call) (*reply, error) { return ok(json.RawMessage(a.
 
 func serveMetrics(a *API, w http.ResponseWriter, c *call) { a.Metrics.ServeHTTP(w, c.Request) }
 
-// StoreCheck makes the check of a store from its ping. The ping runs beside: it must not hold up whoever asks.
+var errHangs = errors.New("the last look has not come back yet")
+
+// StoreCheck makes the check of a store from its ping. The ping runs beside, one at a time: one that hangs in the file system
+// cannot be ended, and must not hold up whoever asks.
 func StoreCheck(ping func(context.Context) error) func(context.Context) error {
+	place := make(chan struct{}, 1)
 	return func(ctx context.Context) error {
+		select {
+		case place <- struct{}{}:
+		default:
+			return errHangs
+		}
 		answer := make(chan error, 1)
-		go func() { answer <- ping(ctx) }()
+		go func() {
+			answer <- ping(ctx)
+			<-place
+		}()
 		select {
 		case err := <-answer:
 			return err
