@@ -217,11 +217,12 @@ func measureProbes(ctx context.Context, w *world, g *gateway, figure *Figure) er
 	}
 	// The endpoint is slow enough for all of them to come while the first is under way.
 	endpoint.Inject("tools/list", simulator.Always, simulator.Fault{Delay: 300 * time.Millisecond})
-	one, err := w.probing(ctx, g, key, sim, endpoint, 1)
+	probed := subject{key: key, engine: sim, endpoint: endpoint}
+	one, err := w.probing(ctx, g, probed, 1)
 	if err != nil {
 		return err
 	}
-	all, err := w.probing(ctx, g, key, sim, endpoint, probesAt)
+	all, err := w.probing(ctx, g, probed, probesAt)
 	if err != nil {
 		return err
 	}
@@ -234,14 +235,12 @@ func measureProbes(ctx context.Context, w *world, g *gateway, figure *Figure) er
 }
 
 // probing has n callers ask for a probe at once and tells what it cost.
-func (w *world) probing(
-	ctx context.Context, g *gateway, key delivery.Key, sim *simulator.Engine, endpoint *simulator.Endpoint, n int,
-) (looked, error) {
+func (w *world) probing(ctx context.Context, g *gateway, s subject, n int) (looked, error) {
 	count := func() (looked, error) {
-		updates, err := w.updates(ctx, connection.ID(key))
+		updates, err := w.updates(ctx, connection.ID(s.key))
 		return looked{
-			updates: updates, statuses: sim.Calls(simulator.RouteStatus, key.Directory),
-			sessions: endpoint.Count("initialize"), lists: endpoint.Count("tools/list"),
+			updates: updates, statuses: s.engine.Calls(simulator.RouteStatus, s.key.Directory),
+			sessions: s.endpoint.Count("initialize"), lists: s.endpoint.Count("tools/list"),
 		}, err
 	}
 	before, err := count()
@@ -252,7 +251,7 @@ func (w *world) probing(
 	for range n {
 		group.Go(func() error {
 			var answer any
-			return g.ask(groupCtx, http.MethodPost, "/api/v1/connections/"+key.Workspace+"/"+key.Name+"/probe", &answer)
+			return g.ask(groupCtx, http.MethodPost, "/api/v1/connections/"+s.key.Workspace+"/"+s.key.Name+"/probe", &answer)
 		})
 	}
 	if err := group.Wait(); err != nil {

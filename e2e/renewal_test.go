@@ -42,7 +42,7 @@ func TestNoCallFailsWhileATokenIsRenewedThreeTimes(t *testing.T) {
 	key, first := r.deliver(want)
 	require.NotNil(t, first.Token.ExpiresAt)
 
-	drive := user.Drive(testkit.DriveOptions{Every: 200 * time.Millisecond, Pause: 100 * time.Millisecond})
+	drive := user.Drive(testkit.DriveOptions{Every: 200 * time.Millisecond, Even: true})
 	testkit.Eventually(t, unhurried, func() bool { return tokens.Issued() > renewals }, "renewed three times")
 	until := time.Now().Add(lifetime / 2)
 	testkit.Eventually(t, unhurried, func() bool { return time.Now().After(until) }, "the token before has expired")

@@ -289,7 +289,7 @@ func TestAConsumerNeverSeesWhatIsNotProvenWhateverHappensInBetween(t *testing.T)
 	random := rand.New(rand.NewPCG(1, 2))
 	names := []string{"own", "shared"}
 	proven := map[string]bool{}
-	for range 1000 {
+	for range 100 {
 		name := names[random.IntN(len(names))]
 		proven[name] = random.IntN(2) == 0
 		projection := connection.Projection{}
