@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-mcp/holdfast/internal/api"
 	"github.com/holdfast-mcp/holdfast/internal/config"
 )
 
@@ -35,12 +36,23 @@ func pages(t *testing.T) map[string]string {
 func TestTheSettingsTableIsTheProgramsOwn(t *testing.T) {
 	t.Parallel()
 
-	readme := pages(t)[filepath.Join(root, "README.md")]
-	_, rest, found := strings.Cut(readme, "<!-- settings:begin -->\n")
+	require.Equal(t, config.Table(), marked(t, "README.md", "settings"), "put this table between the README's settings marks")
+}
+
+func TestTheTableOfCodesIsTheProgramsOwn(t *testing.T) {
+	t.Parallel()
+
+	require.Equal(t, api.Table(), marked(t, "docs/api.md", "codes"), "put this table between the page's codes marks")
+}
+
+// marked is what stands between two marks of a page.
+func marked(t *testing.T, page, mark string) string {
+	t.Helper()
+	_, rest, found := strings.Cut(pages(t)[filepath.Join(root, page)], "<!-- "+mark+":begin -->\n")
 	require.True(t, found)
-	table, _, found := strings.Cut(rest, "<!-- settings:end -->")
+	table, _, found := strings.Cut(rest, "<!-- "+mark+":end -->")
 	require.True(t, found)
-	require.Equal(t, config.Table(), table, "put this table between the README's settings marks")
+	return table
 }
 
 func TestEveryLinkIntoTheTreeLeadsSomewhere(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -102,6 +103,16 @@ var kinds = map[Code]kind{
 
 // Codes lists every code in order.
 func Codes() []Code { return slices.Sorted(maps.Keys(kinds)) }
+
+// Table is a markdown table of all codes.
+func Table() string {
+	var table strings.Builder
+	table.WriteString("| code | status | what it says |\n| --- | --- | --- |\n")
+	for _, code := range Codes() {
+		fmt.Fprintf(&table, "| `%s` | %d | %s |\n", code, code.Status(), kinds[code].message)
+	}
+	return table.String()
+}
 
 // Status is the HTTP status of a code.
 func (c Code) Status() int { return kinds[c].status }
