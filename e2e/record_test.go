@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 	commonpb "go.temporal.io/api/common/v1"
@@ -16,7 +17,9 @@ import (
 	"go.temporal.io/sdk/converter"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
+	"github.com/holdfast-mcp/holdfast/internal/domain/desired"
 	"github.com/holdfast-mcp/holdfast/internal/simulator"
+	"github.com/holdfast-mcp/holdfast/internal/store"
 	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
 	"github.com/holdfast-mcp/holdfast/internal/testkit"
 	"github.com/holdfast-mcp/holdfast/internal/testkit/replay"
@@ -71,6 +74,8 @@ func scenarios() []scenario {
 		{engine: "rolled_over", play: playWatchRolledOver},
 		{fleet: "mended", play: playMended},
 		{fleet: "new_run", play: playFleetRolledOver},
+		{connection: "token_renewed", play: playTokenRenewed},
+		{connection: "switched_off_and_on", play: playSwitched},
 		{connection: "invalid_config", play: playInvalid},
 		{connection: "auth_failed", play: playAuthFailed},
 	}
@@ -186,6 +191,36 @@ func playFleetRolledOver(t *testing.T, s *simulated) {
 		require.NoError(t, s.fleet().ReconcileNow(t.Context()))
 		return len(s.runs(id)) > 1
 	}, "a second run")
+}
+
+func playTokenRenewed(t *testing.T, s *simulated) {
+	tokens, err := simulator.NewTokenServer(simulator.TokenServerOptions{Lifetime: 8 * time.Second})
+	require.NoError(t, err)
+	t.Cleanup(tokens.Close)
+	s.endpoint.SetAuthorize(tokens.Live)
+	want := s.recorded(2000)
+	want.Workspace, want.Name, want.Headers = "w-"+testkit.UniqueName(), "cloud", nil
+	want.TokenSource = &desired.TokenSource{
+		Kind: desired.SourceClientCredentials, TokenURL: tokens.URL(), ClientID: "client", ClientSecret: "s3cret",
+		MarginSeconds: 4,
+	}
+	s.key = s.Apply(want)
+	before := s.AwaitState(s.key, delivery.Ready, late)
+	before = s.AwaitRepaired(s.key, before, late)
+	tokens.SetLifetime(time.Hour)
+	s.AwaitRepaired(s.key, before, late)
+}
+
+func playSwitched(t *testing.T, s *simulated) {
+	s.apply(fakeToken)
+	intend := func(kind store.IntentKind, state delivery.State) {
+		_, err := s.Store.PutIntent(t.Context(), store.Intent{Workspace: s.key.Workspace, Name: s.key.Name, Kind: kind})
+		require.NoError(t, err)
+		s.signal(connection.SignalDesiredChanged, connection.DesiredChanged{Trigger: string(kind)})
+		s.AwaitState(s.key, state, late)
+	}
+	intend(store.IntentDisabled, delivery.Failed)
+	intend(store.IntentEnabled, delivery.Ready)
 }
 
 func playInvalid(_ *testing.T, s *simulated) {
