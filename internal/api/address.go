@@ -183,3 +183,23 @@ func unreadable(err error) bool {
 	var ours *Error
 	return errors.As(err, &ours) && ours.Code == CodeUnreadable
 }
+
+// chosen are the directories of the path's workspace that the request is about, and what is wanted in them.
+func (a *API) chosen(c *call) ([]store.Workspace, []target, error) {
+	rows, err := a.workspaces(c.Context(), c.path("id"))
+	if err != nil {
+		return nil, nil, err
+	}
+	if rows, err = c.choose(rows); err != nil {
+		return nil, nil, err
+	}
+	var targets []target
+	for _, row := range rows {
+		some, err := a.wantedIn(c.Context(), row)
+		if err != nil {
+			return nil, nil, err
+		}
+		targets = append(targets, some...)
+	}
+	return rows, targets, nil
+}

@@ -56,20 +56,9 @@ type usableTarget struct {
 
 // usable are the connections of a workspace that model execution may use now.
 func (a *API) usable(c *call) ([]usableTarget, error) {
-	rows, err := a.workspaces(c.Context(), c.path("id"))
+	_, targets, err := a.chosen(c)
 	if err != nil {
 		return nil, err
-	}
-	if rows, err = c.choose(rows); err != nil {
-		return nil, err
-	}
-	var targets []target
-	for _, row := range rows {
-		some, err := a.wantedIn(c.Context(), row)
-		if err != nil {
-			return nil, err
-		}
-		targets = append(targets, some...)
 	}
 	projections := make([]connection.Projection, len(targets))
 	outcomes := a.fanOut(c.Context(), indexed(targets, projections), func(ctx context.Context, t target) (err error) {

@@ -117,20 +117,9 @@ func checkWorkspace(w store.Workspace) error {
 
 // deleteWorkspace takes a workspace away, or one directory of it: its connections are removed from the engine and end.
 func deleteWorkspace(a *API, c *call) (*job, error) {
-	rows, err := a.workspaces(c.Context(), c.path("id"))
+	rows, targets, err := a.chosen(c)
 	if err != nil {
 		return nil, err
-	}
-	if rows, err = c.choose(rows); err != nil {
-		return nil, err
-	}
-	var targets []target
-	for _, row := range rows {
-		some, err := a.wantedIn(c.Context(), row)
-		if err != nil {
-			return nil, err
-		}
-		targets = append(targets, some...)
 	}
 	return &job{run: func(ctx context.Context, updateID string) (*reply, error) {
 		// First of all, so that nothing is delivered to it any more.
