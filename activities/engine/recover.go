@@ -85,6 +85,10 @@ func (l *look) askEndpoint() bool {
 	if l.in.Failure == nil {
 		return false
 	}
+	if l.tokenless() && l.in.Failure.Stage == health.StageTransportAuth {
+		// The endpoint refused the one token that this episode may have: without one it has nothing new to say.
+		return false
+	}
 	switch l.in.Failure.Code {
 	case health.CodeEndpointUnreachable, health.CodeToolsMissing, health.CodeInvalidToken, health.CodeMissingToken,
 		health.CodeSessionRevoked, health.CodeMembershipRevoked, health.CodeInsufficientScope, health.CodeWrongResource:
@@ -110,7 +114,7 @@ func (l *look) recoverEndpoint(ctx context.Context) (InspectResult, error) {
 	}
 	f := ledgerFailure(probe)
 	switch {
-	case l.want.Token != nil && l.want.Token.Sequence == 0 && !probe.Unreachable:
+	case l.tokenless() && !probe.Unreachable && (f == nil || !l.known(f.Code)):
 		// It answers, and there is no token to ask it with: what it says is about that.
 		return InspectResult{Decision: DecisionTokenDue, Status: l.in.Status}, nil
 	case f == nil && probe.SessionLost:

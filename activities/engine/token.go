@@ -35,9 +35,12 @@ func (l *look) token(ctx context.Context) (res InspectResult, due bool, err erro
 	if seen.RetryAt != nil && now.Before(*seen.RetryAt) {
 		return InspectResult{}, false, nil
 	}
-	due = have.Sequence == 0 || (have.RenewAt != nil && !now.Before(*have.RenewAt)) || l.tokenMoved(ctx)
+	due = l.tokenless() || (have.RenewAt != nil && !now.Before(*have.RenewAt)) || l.tokenMoved(ctx)
 	return InspectResult{Decision: DecisionTokenDue, Status: engineapi.StatusConnected}, due, nil
 }
+
+// tokenless reports whether the config's source has given no token that may be used.
+func (l *look) tokenless() bool { return l.want.Token != nil && l.want.Token.Sequence == 0 }
 
 // tokenMoved reports whether a variable or a file of this machine holds another token than the store does.
 func (l *look) tokenMoved(ctx context.Context) bool {

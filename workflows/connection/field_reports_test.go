@@ -16,9 +16,12 @@ import (
 	"github.com/holdfast-mcp/holdfast/activities/engine"
 	"github.com/holdfast-mcp/holdfast/internal/apperr"
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
+	domain "github.com/holdfast-mcp/holdfast/internal/domain/desired"
 	"github.com/holdfast-mcp/holdfast/internal/domain/health"
 	"github.com/holdfast-mcp/holdfast/internal/simulator"
+	"github.com/holdfast-mcp/holdfast/internal/store"
 	"github.com/holdfast-mcp/holdfast/internal/testkit/peers"
+	"github.com/holdfast-mcp/holdfast/internal/tokensource"
 	"github.com/holdfast-mcp/holdfast/workflows/connection"
 )
 
@@ -45,8 +48,13 @@ func newSkipping(t *testing.T) *skipping {
 		},
 	})
 	t.Cleanup(engines.Close)
+	sources := tokensource.NewSources(tokensource.Options{Now: s.env.Now})
+	t.Cleanup(sources.Close)
+	s.Resolver.WithClock(s.env.Now)
+	minter := tokensource.NewMinter(tokensource.Params{Store: s.Store, Sources: sources, MAC: s.Keys.MAC(), Now: s.env.Now})
 	for _, set := range []peers.Registrar{
 		desired.NewActivities(s.Resolver), endpoint.NewActivities(s.Resolver, prober), engines,
+		endpoint.NewMintActivities(s.Resolver, minter, 5*time.Second),
 	} {
 		set.Register(s.env)
 	}
@@ -115,6 +123,49 @@ func TestAnEndpointThatRefusesForEverGetsFewRequests(t *testing.T) {
 			require.LessOrEqual(t, later, tc.later)
 			require.Positive(t, later, "an outside heal would be noticed")
 			require.Len(t, s.Engine.Registrations(""), 1, "nothing is registered again")
+		})
+	}
+}
+
+// A5 with a token source: each token is asked about before it is delivered, which must not become knocking of its own.
+func TestAnEndpointThatRefusesEveryMintedTokenGetsFewRequestsAndFewTokens(t *testing.T) {
+	t.Parallel()
+	for _, well := range []time.Duration{0, 10 * time.Minute} {
+		t.Run("after "+well.String(), func(t *testing.T) {
+			t.Parallel()
+			s := newSkipping(t)
+			tokens, err := simulator.NewTokenServer(simulator.TokenServerOptions{Lifetime: 24 * time.Hour})
+			require.NoError(t, err)
+			t.Cleanup(tokens.Close)
+			key := s.Key()
+			s.Want(key, func(d *store.Desired) {
+				d.TokenSource = &domain.TokenSource{
+					Kind: domain.SourceClientCredentials, TokenURL: tokens.URL(), ClientID: "client", ClientSecret: "s3cret",
+				}
+			})
+			var dialled, minted int
+			refuse := func() {
+				dialled, minted = s.Endpoint.Count(simulator.AnyRequest), tokens.Issued()
+				s.Endpoint.Inject(simulator.AnyRequest, simulator.Always, simulator.AnswerStatus(http.StatusUnauthorized))
+			}
+			if well == 0 {
+				refuse()
+			} else {
+				s.env.RegisterDelayedCallback(refuse, well)
+			}
+			s.env.RegisterDelayedCallback(func() {
+				got := s.snapshot(t)
+				require.Equal(t, delivery.Failed, got.State)
+				require.Equal(t, health.CodeInvalidToken, got.Failure.Code)
+				dialled, minted = s.Endpoint.Count(simulator.AnyRequest)-dialled, tokens.Issued()-minted
+				s.env.CancelWorkflow()
+			}, well+time.Hour)
+			s.env.ExecuteWorkflow(connection.WorkflowName, &connection.State{Key: key})
+			require.True(t, s.env.IsWorkflowCompleted())
+			t.Logf("in the first hour: %d requests at the endpoint, %d tokens", dialled, minted)
+			require.LessOrEqual(t, dialled, 15)
+			require.Equal(t, 1, minted, "one in the episode")
+			require.Positive(t, dialled)
 		})
 	}
 }

@@ -99,6 +99,7 @@ func (c *connection) onReconcile(ctx workflow.Context, in Request) (Health, erro
 	return c.serve(ctx, UpdateReconcile, func() {
 		c.Intents.Load, c.Intents.Trigger = true, trigger(in, UpdateReconcile)
 		c.Intents.Look, c.Intents.Repair = true, true
+		c.Token.newEpisode()
 	})
 }
 
@@ -107,6 +108,7 @@ func (c *connection) onRefresh(ctx workflow.Context, in Request) (RefreshResult,
 		c.refresh = &Refresh{Trigger: trigger(in, "engine-refresh"), StartedAt: workflow.Now(ctx), Steps: []RefreshStep{}}
 		c.Intents.Load, c.Intents.Refresh = true, true
 		c.Intents.Trigger = c.refresh.Trigger
+		c.Token.newEpisode()
 	})
 	if err != nil {
 		return RefreshResult{}, err

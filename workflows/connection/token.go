@@ -32,11 +32,20 @@ type Token struct {
 	Distrusted bool `json:"distrusted,omitempty"`
 	// Minted means that this unhealthy episode has had its one mint.
 	Minted bool `json:"minted,omitempty"`
+	// Refusal is what the endpoint said of a token that was minted and never delivered for that reason.
+	Refusal *health.Failure `json:"refusal,omitempty"`
 
 	// Failure is why the last renewal failed, while the delivered token still works.
 	Failure  *health.Failure `json:"failure,omitempty"`
 	Attempts int             `json:"attempts,omitempty"`
 	RetryAt  *time.Time      `json:"retryAt,omitempty"`
+}
+
+// newEpisode lets a token be minted again, because a person asks or all is well.
+func (t *Token) newEpisode() {
+	if t != nil {
+		t.Minted, t.Refusal = false, nil
+	}
 }
 
 // hasSource reports whether the token has to be minted or read.
@@ -75,12 +84,21 @@ func (c *connection) mintForRepair(ctx workflow.Context) bool {
 	if !c.hasSource() {
 		return true
 	}
+	if t := c.token(); t.Minted && t.Refusal != nil {
+		c.fail(ctx, *t.Refusal)
+		return false
+	}
 	res, err := c.mint(ctx)
 	switch {
 	case temporal.IsCanceledError(err):
 		return false
 	case err != nil:
-		c.fail(ctx, failureOf(err, health.StageTokenMint))
+		f := failureOf(err, health.StageTokenMint)
+		if aboutTheToken(f) {
+			// The endpoint refused what was minted: that was this episode's one.
+			c.token().Minted, c.token().Refusal = true, &f
+		}
+		c.fail(ctx, f)
 		return false
 	case res.DesiredChanged:
 		c.desiredChanged(ctx)
@@ -213,6 +231,6 @@ func (c *connection) tokenRenewed(ctx workflow.Context) {
 		c.doubt(ctx, 0, "the token was renewed", "token")
 		return
 	}
-	c.token().Minted = false
+	c.Token.newEpisode()
 	c.Intents.Repair = true
 }

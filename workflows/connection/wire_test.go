@@ -64,7 +64,7 @@ func wireNames() []string {
 		},
 		"waiting": {
 			string(connection.WaitingEngineIdle), string(connection.WaitingPush), string(connection.WaitingEndpoint),
-			string(connection.WaitingRetry),
+			string(connection.WaitingRetry), string(connection.WaitingToken),
 		},
 	} {
 		for _, name := range names {

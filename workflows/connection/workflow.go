@@ -149,7 +149,8 @@ func (c *connection) takeUpDoubts(ctx workflow.Context) {
 		}
 		c.doubt(ctx, 0, reason, SignalMarkStale)
 		if c.hasSource() {
-			c.token().Distrusted, c.token().Minted = true, false
+			c.token().Distrusted = true
+			c.Token.newEpisode()
 		}
 		in.Stale = nil
 	}
@@ -210,9 +211,7 @@ func (c *connection) record(out delivery.Outcome, trigger string, now time.Time)
 	}
 	if out.To == delivery.Ready {
 		c.ReadySince, c.NextAttemptAt = &now, nil
-		if c.Token != nil {
-			c.Token.Minted = false
-		}
+		c.Token.newEpisode()
 	}
 	c.log.Info("state changed", "from", string(out.From), "to", string(out.To), "reason", t.Reason)
 }
