@@ -12,6 +12,9 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/domain/health"
 )
 
+// renewAgain is how soon a renewal is looked for again that gave nothing new.
+const renewAgain = time.Minute
+
 // forceBefore is how long before the delivered token expires its successor is pushed although a session uses the client:
 // with an expired one every call fails anyway.
 const forceBefore = 2 * time.Second
@@ -59,16 +62,15 @@ func (c *connection) token() *Token {
 	return c.Token
 }
 
-// mint makes sure that there is a token to deliver. A token that is not minted cannot be delivered: the connection fails
-// with the reason, unless what failed was only a renewal.
-func (c *connection) mint(ctx workflow.Context) (endpoint.MintResult, error) {
+// mint makes sure that there is a token to deliver which is newer than the given one, unless the source has nothing newer.
+func (c *connection) mint(ctx workflow.Context, newerThan int64) (endpoint.MintResult, error) {
 	t := c.token()
 	before := c.WaitingFor
 	c.WaitingFor = WaitingToken
 	var res endpoint.MintResult
 	err := workflow.ExecuteActivity(mintOptions(ctx, "have a token for "+c.Key.Name),
 		endpoint.MintName, endpoint.MintRequest{
-			Key: c.Key, Revision: c.Entry.DesiredRevision, Sequence: t.Refused, Force: t.Distrusted,
+			Key: c.Key, Revision: c.Entry.DesiredRevision, Sequence: newerThan, Force: t.Distrusted,
 		}).Get(ctx, &res)
 	c.WaitingFor = before
 	if err != nil || res.DesiredChanged {
@@ -88,7 +90,7 @@ func (c *connection) mintForRepair(ctx workflow.Context) bool {
 		c.fail(ctx, *t.Refusal)
 		return false
 	}
-	res, err := c.mint(ctx)
+	res, err := c.mint(ctx, c.token().Refused)
 	switch {
 	case temporal.IsCanceledError(err):
 		return false
@@ -113,7 +115,7 @@ func (c *connection) mintForRepair(ctx workflow.Context) bool {
 // renew has the next token minted while the connection is ready and stays so: the delivered one still works.
 func (c *connection) renew(ctx workflow.Context) {
 	t := c.token()
-	res, err := c.mint(ctx)
+	res, err := c.mint(ctx, t.Delivered)
 	switch {
 	case temporal.IsCanceledError(err):
 	case err != nil:
@@ -129,6 +131,10 @@ func (c *connection) renew(ctx workflow.Context) {
 		c.log.Warn("token not renewed", "code", string(f.Code), "attempts", t.Attempts)
 	case res.DesiredChanged:
 		c.Intents.Load = true
+	case res.Sequence == t.Delivered:
+		// Somebody changed it back, or the source insists on it. Asking again at once would be a loop.
+		at := workflow.Now(ctx).Add(renewAgain)
+		t.RetryAt = &at
 	}
 }
 
@@ -222,6 +228,9 @@ func (c *connection) tokenDue(ctx workflow.Context) {
 		c.renew(ctx)
 		return
 	}
+	// What the repair before this one had is not good enough any more.
+	c.token().Refused = c.token().Current
+	c.Token.newEpisode()
 	c.Intents.Repair = true
 }
 

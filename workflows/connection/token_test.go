@@ -94,6 +94,24 @@ func TestARenewalThatFailsLeavesTheConnectionReadyAndIsTriedAgain(t *testing.T) 
 	w.run(4 * time.Minute)
 }
 
+func TestASourceThatHasNothingNewerIsNotAskedInALoop(t *testing.T) {
+	t.Parallel()
+	w := newTokenWorld(t, 0)
+	w.onMint = func(endpoint.MintRequest) (endpoint.MintResult, error) { return endpoint.MintResult{Sequence: 1}, nil }
+	w.onInspect = func(in engine.InspectRequest) (engine.InspectResult, error) {
+		if at := in.Token.RetryAt; at == nil || !w.env.Now().Before(*at) {
+			return engine.InspectResult{Decision: engine.DecisionTokenDue, Status: "connected"}, nil
+		}
+		return inSync(in)
+	}
+	w.at(10*time.Minute, func() {
+		require.Equal(t, delivery.Ready, w.snapshot().State)
+		require.LessOrEqual(t, len(w.mints), 12)
+		require.Equal(t, int64(1), w.mints[1].Sequence, "it is asked for a newer one than the engine has")
+	})
+	w.run(11 * time.Minute)
+}
+
 func TestATokenSourceThatCannotBeReachedIsTriedAgainUntilItAnswers(t *testing.T) {
 	t.Parallel()
 	w := newTokenWorld(t, time.Hour)
