@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/activities/desired"
 	"github.com/holdfast-mcp/holdfast/internal/diagnosis"
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
+	"github.com/holdfast-mcp/holdfast/internal/domain/health"
 	"github.com/holdfast-mcp/holdfast/internal/mcpprobe"
 )
 
@@ -44,7 +45,7 @@ func newHealth(a *App) *cobra.Command {
 	})
 	target.bind(cmd)
 	flags := cmd.Flags()
-	flags.BoolVar(&options.Probe, "probe", false, "ask the MCP server itself for its tools, too")
+	flags.BoolVar(&options.Probe, "probe", false, "ask the MCP server itself for its tools, too, whatever the engine says of it")
 	flags.StringVar(&options.Provider, "provider", "", "with --model: tell whether this provider's model can use the tools")
 	flags.StringVar(&options.Model, "model", "", "with --provider: the model's id")
 	return cmd
@@ -127,6 +128,9 @@ func (t *healthTable) delivery(d diagnosis.Document) {
 	t.row("state", state)
 	t.row("why", d.Delivery.Reason)
 	t.row("waiting for", string(d.Delivery.WaitingFor))
+	if degraded := d.Delivery.Degraded; degraded != nil {
+		t.row("degraded", "since "+clock(&degraded.Since)+", "+failureLine(degraded.Failure))
+	}
 	if d.Delivery.VerifiedAt != nil {
 		t.row("verified", clock(d.Delivery.VerifiedAt))
 	}
@@ -189,12 +193,25 @@ func (t *healthTable) probe(direct diagnosis.Direct) {
 	for _, step := range direct.Trace.Steps {
 		t.row("  "+step.Step, stepLine(step))
 	}
+	// The connection's own failure may be another one, or none: a single look that failed proves nothing.
+	if f := direct.Failure; f != nil {
+		t.row("probe failure", failureLine(*f))
+		t.row("probe's next step", f.RecommendedAction)
+	}
+}
+
+// failureLine is a failure with its cause.
+func failureLine(f health.Failure) string {
+	if cause := f.Cause(); cause != "" {
+		return f.Error() + " (" + cause + ")"
+	}
+	return f.Error()
 }
 
 func probed(direct diagnosis.Direct) string {
 	switch {
 	case !direct.Checked:
-		return ", not reached: " + direct.Error
+		return ", not reached"
 	case direct.Trace.Server != nil && direct.Trace.Server.Name != "":
 		return ", " + strings.TrimSpace(direct.Trace.Server.Name+" "+direct.Trace.Server.Version)
 	default:

@@ -11,6 +11,7 @@ import (
 	healthdoc "github.com/holdfast-mcp/holdfast/internal/diagnosis"
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
 	"github.com/holdfast-mcp/holdfast/internal/domain/desired"
+	"github.com/holdfast-mcp/holdfast/internal/domain/health"
 	"github.com/holdfast-mcp/holdfast/internal/engineapi"
 	"github.com/holdfast-mcp/holdfast/internal/simulator"
 	"github.com/holdfast-mcp/holdfast/internal/store"
@@ -92,6 +93,36 @@ func TestHealthForPeopleSaysTheFailureAndTheNextStep(t *testing.T) {
 		require.Contains(t, d.stdout.String(), want)
 	}
 	require.Contains(t, d.stderr.String(), "acme/search is not usable")
+}
+
+func TestHealthForPeopleSaysWhatAProbeDidNotReach(t *testing.T) {
+	t.Parallel()
+	d := newDelivered(t)
+	d.endpoint.Stop()
+	told := d.connections.health
+	d.connections.health = func() (connection.Health, error) {
+		h, err := told()
+		h.Delivery.Degraded = &connection.Degraded{Since: noon, Failure: health.EndpointUnreachable("connection refused", nil)}
+		return h, err
+	}
+	require.Zero(t, d.run("connection", "health", "acme/search", "--probe"), "one look that failed proves nothing: %s", d.stderr)
+	table := d.stdout.String()
+	require.Regexp(t, `degraded +since .*mcp_endpoint_unreachable.*\(connection refused\)`, table)
+	require.Regexp(t, `probe +http://\S+, not reached`, table)
+	require.Regexp(t, `probe failure +probe_unreachable: .* \(.*refused.*\)`, table)
+	require.Regexp(t, `probe's next step +\S`, table)
+}
+
+func TestHealthForPeopleSaysTheProbesFailureBesideTheEngines(t *testing.T) {
+	t.Parallel()
+	d := newDelivered(t)
+	d.engine.Dispose(d.key.Directory)
+	d.endpoint.Inject("initialize", simulator.Always, simulator.AnswerStatus(401))
+	require.Equal(t, cli.ExitNotReady, d.run("connection", "health", "acme/search", "--probe"))
+	table := d.stdout.String()
+	require.Regexp(t, `failure +cloud_mcp_missing`, table)
+	require.Regexp(t, `probe failure +invalid_mcp_token`, table)
+	require.Contains(t, table, "http 401")
 }
 
 func TestHealthForProgramsIsTheDocument(t *testing.T) {

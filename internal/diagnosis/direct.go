@@ -36,6 +36,9 @@ func (r *Reader) probe(ctx context.Context, want desired.Resolved) (*mcpprobe.Re
 // direct shows the probe.
 func (f *facts) direct() Direct {
 	d := Direct{Source: sourceToolsList, Listing: listing(f.expected), Error: f.live.notProbed}
+	if f.options.Probe && f.engine == nil {
+		d.Error = "not asked before the config can be delivered"
+	}
 	result := f.live.probe
 	if result == nil {
 		return d

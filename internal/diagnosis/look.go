@@ -29,12 +29,12 @@ type live struct {
 
 	projection *projection
 	probe      *mcpprobe.Result
-	// notProbed says why no probe was sent although one was asked for.
+	// notProbed says why no probe was sent although one was asked for and the engine could be.
 	notProbed string
 }
 
-// look asks all that needs no other answer at once. Endpoint and models are asked only when nothing before them has failed;
-// the error is the caller's own end.
+// look asks all that needs no other answer at once. Models are asked only when nothing before them has failed; the error is
+// the caller's own end.
 func (r *Reader) look(ctx context.Context, f *facts) (live, error) {
 	var (
 		seen      live
@@ -46,9 +46,6 @@ func (r *Reader) look(ctx context.Context, f *facts) (live, error) {
 	all.Go(func() { seen.toolIDs, seen.toolIDsErr = f.engine.ToolIDs(ctx, directory) })
 	all.Go(func() { seen.configuration, seen.configurationErr = f.engine.Configuration(ctx, directory) })
 	all.Wait()
-	if seen.stop(f.key.Name) != nil {
-		return seen, ctx.Err()
-	}
 	return seen, r.lookFurther(ctx, f, &seen)
 }
 
@@ -62,19 +59,24 @@ func (f *facts) statuses(ctx context.Context) (map[string]engineapi.Status, erro
 	return statuses, err
 }
 
+// lookFurther asks the endpoint also where the engine has no working connection to it: that is when one wants to know whose
+// fault it is.
 func (r *Reader) lookFurther(ctx context.Context, f *facts, seen *live) error {
 	var (
 		both     sync.WaitGroup
 		probeErr error
+		stopped  = seen.stop(f.key.Name) != nil
 	)
 	switch {
 	case !f.options.Probe:
+	case stopped && seen.connected(f.key.Name):
+		seen.notProbed = "not asked: the engine does not list its tools"
 	case f.want.Token != nil && f.want.Token.Sequence == 0:
 		seen.notProbed = "there is no token to ask with yet"
 	default:
 		both.Go(func() { seen.probe, probeErr = r.probe(ctx, *f.want) })
 	}
-	if f.options.Provider != "" {
+	if f.options.Provider != "" && !stopped {
 		both.Go(func() { seen.projection = readProjection(ctx, f) })
 	}
 	both.Wait()

@@ -104,6 +104,58 @@ func TestCase35AnEndpointThatOneReadDidNotReachProvesNothing(t *testing.T) {
 	require.Equal(t, 1, r.ledger.wakes())
 }
 
+func TestAProbeIsSentWhateverTheEngineSaysOfItsEntry(t *testing.T) {
+	t.Parallel()
+	entry := func(status string) simulator.Fault {
+		return simulator.Fault{Status: 200, Body: `{"` + cloud + `":` + status + `}`}
+	}
+	for claim, tc := range map[string]struct {
+		answer simulator.Fault
+		shown  string
+		code   health.Code
+	}{
+		"failed":      {entry(`{"status":"failed","error":"HTTP 503"}`), "failed", health.CodeSyncFailed},
+		"missing":     {simulator.Fault{Status: 200, Body: `{}`}, "missing", health.CodeCloudMissing},
+		"disabled":    {entry(`{"status":"disabled"}`), "disabled", health.CodeDisabled},
+		"needs auth":  {entry(`{"status":"needs_auth"}`), "needs_auth", health.CodeNeedsAuth},
+		"unreachable": {simulator.AnswerStatus(500), "unreachable", health.CodeEngineUnreachable},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			t.Parallel()
+			r := ready(t)
+			r.engine.Inject(simulator.RouteStatus, simulator.Always, tc.answer)
+			d := r.read(diagnosis.Options{Probe: true, Provider: simulator.ProviderID, Model: simulator.ToolModel})
+			require.Equal(t, tc.shown, d.Engine.Status)
+			require.Equal(t, tc.code, d.FirstFailure.Code)
+			require.True(t, d.Tools.Direct.Checked)
+			require.Equal(t, []string{"initialize", "initialized_notice", "tools_list"}, steps(d))
+			require.Nil(t, d.Tools.Direct.Failure)
+			require.Equal(t, both(), d.Tools.Missing, "no tool is there for a model")
+			require.False(t, d.Tools.ProviderProjection.Checked)
+			require.Zero(t, r.engine.Calls(simulator.RouteProviderTools, ""))
+
+			r.endpoint.Inject("initialize", simulator.Always, simulator.AnswerStatus(401))
+			d = r.read(diagnosis.Options{Probe: true})
+			require.Equal(t, tc.code, d.FirstFailure.Code, "what the engine says comes first")
+			require.Equal(t, health.CodeInvalidToken, d.Tools.Direct.Failure.Code)
+
+			asked := r.endpoint.Count(simulator.AnyRequest)
+			r.read(diagnosis.Options{})
+			require.Equal(t, asked, r.endpoint.Count(simulator.AnyRequest), "only where it is asked for")
+		})
+	}
+}
+
+func TestAnEndpointThatIsBackWhileItsDeliveryFailedWakesTheWorkflow(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.failed(health.EndpointUnreachable("refused", nil))
+	d := r.read(diagnosis.Options{Probe: true})
+	require.Equal(t, "missing", d.Engine.Status)
+	require.Nil(t, d.Tools.Direct.Failure)
+	require.Equal(t, 1, r.ledger.wakes())
+}
+
 func TestCase36AListThatIsAnErrorIsNotRetryable(t *testing.T) {
 	t.Parallel()
 	r := ready(t)

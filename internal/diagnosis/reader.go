@@ -68,7 +68,8 @@ func (r *Reader) Close() { r.engines.close() }
 
 // Options say how far a read goes.
 type Options struct {
-	// Probe asks the endpoint itself, in a session of its own. Callers who ask at the same time share one.
+	// Probe asks the endpoint itself, in a session of its own, whatever the engine says of its entry; not where the config
+	// breaks a rule, nor where the engine cannot list its tool ids. Callers who ask at the same time share one.
 	Probe bool
 	// Provider and Model name a model; the projection is read only with both.
 	Provider string
