@@ -66,7 +66,7 @@ func (r *Resolver) Resolve(ctx context.Context, key delivery.Key) (Resolved, err
 	if err != nil {
 		return Resolved{}, unreadable(fmt.Errorf("make revision: %w", err))
 	}
-	got := Resolved{Effective: row, Revision: revision, Failure: obstacle(row.Desired)}
+	got := Resolved{Effective: row, Revision: revision, Failure: obstacle(row)}
 	if got.TokenSource == nil || got.Failure != nil {
 		return got, nil
 	}
@@ -75,7 +75,7 @@ func (r *Resolver) Resolve(ctx context.Context, key delivery.Key) (Resolved, err
 
 // obstacle is what forbids a delivery from the start: a rule that the config breaks, then a directory or an engine that is
 // not named.
-func obstacle(row store.Desired) *health.Failure {
+func obstacle(row store.Effective) *health.Failure {
 	config := row.Config
 	if row.TokenSource != nil {
 		if f := row.TokenSource.Validate(); f != nil {
@@ -85,7 +85,7 @@ func obstacle(row store.Desired) *health.Failure {
 		config.Headers = withToken(config.Headers, "from-its-source")
 	}
 	if f := desired.Validate(row.Profile, config, row.Metadata); f != nil {
-		return f
+		return decided(row, f)
 	}
 	var f health.Failure
 	switch {
@@ -97,6 +97,19 @@ func obstacle(row store.Desired) *health.Failure {
 		return nil
 	}
 	return &f
+}
+
+// decided tells a config that says off from a server that somebody has switched off.
+func decided(row store.Effective, f *health.Failure) *health.Failure {
+	intent := row.Intent
+	if f.Code != health.CodeDisabled || intent == nil || intent.Kind != store.IntentDisabled {
+		return f
+	}
+	off := health.SwitchedOff(health.Decision{
+		Account: intent.Account, Workspace: intent.Workspace, Name: intent.Name, By: intent.By, Reason: intent.Reason,
+		At: intent.UpdatedAt,
+	})
+	return &off
 }
 
 // Is reports whether the connection still wants the revision.

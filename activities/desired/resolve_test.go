@@ -129,6 +129,68 @@ func TestWhatAPersonSwitchedOffIsWantedOffAndWhatWasRemovedIsNotWanted(t *testin
 	require.False(t, got.Present)
 }
 
+func TestWhatAPersonSwitchedOffTellsWhoDidItAndHowToUndoIt(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 3, 4, 5, 6, 7, 0, time.UTC)
+	for claim, tc := range map[string]struct {
+		intent store.Intent
+		told   []string
+		undo   string
+	}{
+		"for the workspace": {
+			store.Intent{By: "cli:jane", Reason: "rotating, password=" + secret, UpdatedAt: at},
+			[]string{"for workspace ", "by cli:jane", "2026-03-04 05:06:07 UTC", "rotating"}, "holdfast connection enable ",
+		},
+		"for the account": {
+			store.Intent{Account: "acme", By: "ops", UpdatedAt: at}, []string{"for account acme", "by ops", "no reason"},
+			"holdfast account enable acme/",
+		},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			t.Parallel()
+			p := peers.New(t, peers.Options{})
+			key := p.Key()
+			p.Want(key)
+			_, err := p.Store.PutWorkspace(t.Context(), store.Workspace{
+				ID: key.Workspace, Directory: key.Directory, EngineID: peers.EngineID, Account: "acme",
+			})
+			require.NoError(t, err)
+			intent := tc.intent
+			intent.Name, intent.Kind = key.Name, store.IntentDisabled
+			if intent.Account == "" {
+				intent.Workspace = key.Workspace
+			}
+			_, err = p.Store.PutIntent(t.Context(), intent)
+			require.NoError(t, err)
+			f := resolve(t, p, key).Failure
+			require.Equal(t, health.CodeDisabled, f.Code)
+			require.Equal(t, health.StageDesiredConfig, f.Stage)
+			require.Equal(t, []string{health.AliasDisabled}, f.Aliases)
+			for _, told := range tc.told {
+				require.Contains(t, f.Message, told)
+			}
+			require.NotContains(t, f.Message, secret)
+			require.Contains(t, f.RecommendedAction, tc.undo)
+			require.Contains(t, f.RecommendedAction, "/"+key.Name)
+		})
+	}
+}
+
+func TestAConfigThatSaysOffIsToldFromADecision(t *testing.T) {
+	t.Parallel()
+	p := peers.New(t, peers.Options{})
+	key := p.Key()
+	p.Want(key, func(d *store.Desired) {
+		off := false
+		d.Config.Enabled = &off
+	})
+	f := resolve(t, p, key).Failure
+	require.Equal(t, health.CodeDisabled, f.Code)
+	require.Contains(t, f.Message, "its own desired config")
+	require.Contains(t, f.RecommendedAction, "enabled: true")
+	require.Contains(t, f.RecommendedAction, "holdfast connection enable")
+}
+
 func TestTheSharedConfigOfAnAccountWinsAndIsToldAsShared(t *testing.T) {
 	t.Parallel()
 	p := peers.New(t, peers.Options{})

@@ -21,7 +21,7 @@ func (k kind) failure(message string, details map[string]any) Failure {
 		Code:              k.code,
 		Stage:             k.stage,
 		Retryable:         k.retryable,
-		RecommendedAction: k.action,
+		RecommendedAction: redact.String(k.action),
 		Message:           redact.String(message),
 	}
 	if k.alias != "" {

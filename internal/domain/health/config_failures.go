@@ -20,12 +20,13 @@ func EndpointInvalid(msg string) Failure {
 	}.failure(msg, nil)
 }
 
-// DesiredDisabled says that the desired config is not switched on.
+// DesiredDisabled says that the desired config itself is not switched on; for
+// what a person has switched off there is [SwitchedOff].
 func DesiredDisabled() Failure {
 	return kind{
 		code: CodeDisabled, stage: StageDesiredConfig, alias: AliasDisabled,
-		action: "Turn on agent access to the MCP server in the settings.",
-	}.failure("The MCP server is switched off in its desired config.", nil)
+		action: "Apply the config again with enabled: true, or run holdfast connection enable.",
+	}.failure("The MCP server is switched off by its own desired config: enabled is not true there.", nil)
 }
 
 // TokenOrgMismatch says that the token belongs to another organisation than the

@@ -29,6 +29,7 @@ func catalogue() map[string]row {
 		"DesiredMissing":                  {health.DesiredMissing(), "cloud_mcp_missing", config, false, "cloud_desired_missing", missing},
 		"EndpointInvalid":                 {health.EndpointInvalid("bad"), "cloud_endpoint_invalid", config, false, "", missing},
 		"DesiredDisabled":                 {health.DesiredDisabled(), "cloud_mcp_disabled", config, false, "cloud_disabled", health.PhaseEngineDisabled},
+		"SwitchedOff":                     {health.SwitchedOff(health.Decision{Workspace: "w", Name: "n"}), "cloud_mcp_disabled", config, false, "cloud_disabled", health.PhaseEngineDisabled},
 		"TokenOrgMismatch":                {health.TokenOrgMismatch(), "cloud_token_org_mismatch", config, false, "", missing},
 		"DirectoryAmbiguous":              {health.DirectoryAmbiguous(), "workspace_directory_ambiguous", prereq, false, "", health.PhaseWorkspaceAmbiguous},
 		"EngineUnconfigured":              {health.EngineUnconfigured(), "opencode_unconfigured", prereq, false, "", health.PhaseEngineUnconfigured},
