@@ -20,6 +20,8 @@ type RegisterRequest struct {
 	Key        delivery.Key `json:"key"`
 	Revision   string       `json:"revision"`
 	Generation int64        `json:"generation"`
+	// EngineID is the engine that the caller means; empty: whichever the connection has by now.
+	EngineID string `json:"engineId,omitempty"`
 	// Proven says that this revision was delivered in this generation: with a live "connected" there is nothing to do.
 	Proven bool `json:"proven,omitempty"`
 	// QuietWaitMillis is how long to wait for the moment at which no session uses the client that a push replaces; 0: not
@@ -40,7 +42,8 @@ const (
 	RegisterAlreadyProven RegisterOutcome = "already_proven"
 	// RegisterEngineBusy means that a session uses the client which a push would replace; nothing was pushed.
 	RegisterEngineBusy RegisterOutcome = "engine_busy"
-	// RegisterDesiredChanged means that the store holds another revision by now, or none; nothing was pushed.
+	// RegisterDesiredChanged means that the store holds another revision by now, or none, or names another engine; nothing
+	// was pushed.
 	RegisterDesiredChanged RegisterOutcome = "desired_changed"
 	// RegisterRejected means that the engine pushed and says that the server is not connected.
 	RegisterRejected RegisterOutcome = "rejected"
@@ -77,6 +80,8 @@ type InspectRequest struct {
 	Revision   string       `json:"revision"`
 	Generation int64        `json:"generation"`
 	Mode       Mode         `json:"mode"`
+	// EngineID is the engine that the caller means; empty: whichever the connection has by now.
+	EngineID string `json:"engineId,omitempty"`
 	// Proven says that the receipt holds: a live "connected" is then our own.
 	Proven bool `json:"proven,omitempty"`
 	// Degraded says that the last look found the endpoint unreachable.
@@ -118,7 +123,7 @@ const (
 	DecisionEngineDown Decision = "engine_down"
 	// DecisionEngineIdle means that no session uses the client.
 	DecisionEngineIdle Decision = "engine_idle"
-	// DecisionDesiredChanged means that the store holds another revision, or none.
+	// DecisionDesiredChanged means that the store holds another revision, or none, or names another engine.
 	DecisionDesiredChanged Decision = "desired_changed"
 	// DecisionEndpointMissed means a first miss: the endpoint was not reached.
 	DecisionEndpointMissed Decision = "endpoint_missed"

@@ -51,7 +51,7 @@ func (l *look) run(ctx context.Context) (InspectResult, error) {
 	if err != nil {
 		return l.unreadable(err)
 	}
-	if !same || l.known(health.CodeDesiredUnreadable) {
+	if !same || moved(l.in.EngineID, want) || l.known(health.CodeDesiredUnreadable) {
 		return InspectResult{Decision: DecisionDesiredChanged}, nil
 	}
 	l.want = want
@@ -75,6 +75,11 @@ func (l *look) run(ctx context.Context) (InspectResult, error) {
 	default:
 		return InspectResult{}, apperr.Failed(health.SyncFailed(false, "unknown mode of inspection"), nil)
 	}
+}
+
+// moved reports whether the connection has another engine by now than the caller means.
+func moved(engineID string, want desired.Resolved) bool {
+	return engineID != "" && engineID != want.EngineID
 }
 
 // unreadable decides once that the desired config cannot be read, and then waits until it can.

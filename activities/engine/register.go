@@ -39,7 +39,7 @@ func (a *Activities) RegisterServer(ctx context.Context, in RegisterRequest) (Re
 	if err != nil {
 		return RegisterResult{}, err
 	}
-	if !same {
+	if !same || moved(in.EngineID, want) {
 		return RegisterResult{Outcome: RegisterDesiredChanged}, nil
 	}
 	if want.Failure != nil {

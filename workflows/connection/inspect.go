@@ -107,7 +107,7 @@ func (c *connection) inspect(ctx workflow.Context, once bool) workflow.Future {
 	return workflow.ExecuteActivity(inspectOptions(ctx, summary), engine.InspectName, engine.InspectRequest{
 		Key: c.Key, Revision: c.Entry.DesiredRevision, Generation: c.Entry.Generation, Mode: mode,
 		Proven: c.Entry.Proven(), Degraded: c.Degraded != nil, Failure: c.Entry.Failure, Status: c.EngineStatus, Once: once,
-		Token: c.tokenSeen(),
+		Token: c.tokenSeen(), EngineID: c.EngineID,
 	})
 }
 

@@ -113,3 +113,24 @@ func TestASwitchedOffConnectionComesBackWhenItIsSwitchedOn(t *testing.T) {
 	w.at(2*time.Minute, func() { require.Equal(t, delivery.Ready, w.snapshot().State) })
 	w.run(3 * time.Minute)
 }
+
+func TestAConnectionThatMovesIsTakenOutOfTheEngineBefore(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.at(time.Minute, func() {
+		w.set(func() { w.wanted.EngineID = "engine-2" })
+		w.once(engine.InspectResult{Decision: engine.DecisionDesiredChanged})
+	})
+	w.at(3*time.Minute, func() {
+		s := w.snapshot()
+		require.Equal(t, delivery.Ready, s.State)
+		require.Equal(t, "engine-2", s.EngineID)
+		require.Len(t, w.drops, 1)
+		require.Equal(t, "engine-1", w.drops[0].EngineID)
+		require.Len(t, w.registers, 2)
+		require.Equal(t, "engine-2", w.registers[1].EngineID)
+		require.False(t, w.registers[1].Proven, "what was delivered elsewhere proves nothing here")
+		require.Contains(t, w.transitions()[3].Reason, "moved from engine engine-1 to engine-2")
+	})
+	w.run(4 * time.Minute)
+}

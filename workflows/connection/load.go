@@ -35,9 +35,7 @@ func (c *connection) load(ctx workflow.Context) {
 		c.unwanted(ctx)
 		return
 	}
-	if got.EngineID != "" {
-		c.EngineID = got.EngineID
-	}
+	c.moveTo(ctx, got.EngineID)
 	c.Desired = &got
 	if c.Entry.DesiredRevision != got.Revision {
 		c.Attempts, c.WaitingFor, c.DisabledAt = 0, "", nil
@@ -52,6 +50,25 @@ func (c *connection) load(ctx workflow.Context) {
 	if held && got.Failure.Code == health.CodeDisabled {
 		c.withdraw(ctx, "switched off")
 	}
+}
+
+// moveTo gives the connection another engine. What the one before holds is taken away first: it would go on using it, with
+// its token. An engine that cannot be reached any more is not waited for.
+func (c *connection) moveTo(ctx workflow.Context, engineID string) {
+	before := c.EngineID
+	if engineID == "" || engineID == before {
+		return
+	}
+	c.EngineID = engineID
+	if before == "" || !c.mayBeHeld() {
+		return
+	}
+	res := c.disconnectFrom(ctx, before, "moved to "+engineID, false)
+	if !res.OK {
+		c.log.Warn("entry not taken out of the engine before", "engine_id", before)
+	}
+	c.EngineStatus, c.Withdraw = "", false
+	c.doubt(ctx, 0, "moved from engine "+before+" to "+engineID, "")
 }
 
 // forgetTokens starts anew where another source is wanted: what is remembered is about the tokens of the one before.

@@ -15,9 +15,10 @@ import (
 
 // published is what other readers were told last: it is told again only when it changed.
 type published struct {
-	state delivery.State
-	code  string
-	memo  string
+	state  delivery.State
+	code   string
+	engine string
+	memo   string
 }
 
 // publish tells lists, filters and the Temporal UI how the connection stands.
@@ -44,9 +45,10 @@ func (c *connection) publish(ctx workflow.Context) {
 
 func (c *connection) publishAttributes(ctx workflow.Context, state delivery.State, code string) {
 	if c.published.state == "" {
-		c.published.state, c.published.code = c.attributesNow(ctx)
+		c.published.state, c.published.code, c.published.engine = c.attributesNow(ctx)
 	}
-	if c.published.state == state && c.published.code == code {
+	moved := c.published.state != "" && c.EngineID != "" && c.published.engine != c.EngineID
+	if c.published.state == state && c.published.code == code && !moved {
 		return
 	}
 	updates := []temporal.SearchAttributeUpdate{
@@ -59,23 +61,25 @@ func (c *connection) publishAttributes(ctx workflow.Context, state delivery.Stat
 	}
 	if c.published.state == "" {
 		updates = append(updates, searchattr.Workspace.ValueSet(c.Key.Workspace), searchattr.Name.ValueSet(c.Key.Name))
-		if c.EngineID != "" {
-			updates = append(updates, searchattr.Engine.ValueSet(c.EngineID))
-		}
+		moved = c.EngineID != ""
+	}
+	if moved {
+		updates = append(updates, searchattr.Engine.ValueSet(c.EngineID))
 	}
 	if err := workflow.UpsertTypedSearchAttributes(ctx, updates...); err != nil {
 		c.log.Error("search attributes not published", "error", err)
 		return
 	}
-	c.published.state, c.published.code = state, code
+	c.published.state, c.published.code, c.published.engine = state, code, c.EngineID
 }
 
 // attributesNow reads what an earlier run or the start published, so that a new run does not say it again.
-func (c *connection) attributesNow(ctx workflow.Context) (delivery.State, string) {
+func (c *connection) attributesNow(ctx workflow.Context) (state delivery.State, code, engineID string) {
 	now := workflow.GetTypedSearchAttributes(ctx)
-	state, _ := now.GetKeyword(searchattr.State)
-	code, _ := now.GetKeyword(searchattr.FailureCode)
-	return delivery.State(state), code
+	was, _ := now.GetKeyword(searchattr.State)
+	code, _ = now.GetKeyword(searchattr.FailureCode)
+	engineID, _ = now.GetKeyword(searchattr.Engine)
+	return delivery.State(was), code, engineID
 }
 
 const cardTime = "2006-01-02 15:04:05Z"

@@ -64,7 +64,7 @@ func (c *connection) push(ctx workflow.Context, proven bool) (engine.RegisterRes
 	timeout := time.Duration(c.Desired.TimeoutMillis) * time.Millisecond
 	err := workflow.ExecuteActivity(registerOptions(ctx, timeout, "register "+c.Key.Name+" with the engine"),
 		engine.RegisterName, engine.RegisterRequest{
-			Key: c.Key, Revision: c.Entry.DesiredRevision, Generation: c.Entry.Generation, Proven: proven,
+			Key: c.Key, Revision: c.Entry.DesiredRevision, Generation: c.Entry.Generation, EngineID: c.EngineID, Proven: proven,
 			QuietWaitMillis: int(quietWait.Milliseconds()), Force: c.tokenExpires(workflow.Now(ctx)),
 		}).Get(ctx, &res)
 	return res, err
@@ -167,18 +167,25 @@ func (c *connection) probe(ctx workflow.Context) (endpoint.ProbeResult, error) {
 
 // disconnect takes the entry out of the engine. It never fails the caller.
 func (c *connection) disconnect(ctx workflow.Context, why string, ifIdle bool) engine.DisconnectResult {
-	var res engine.DisconnectResult
 	if c.EngineID == "" {
 		return engine.DisconnectResult{OK: true}
 	}
+	res := c.disconnectFrom(ctx, c.EngineID, why, ifIdle)
+	if res.OK {
+		c.saw(ctx, statusDisabled, nil)
+	}
+	return res
+}
+
+func (c *connection) disconnectFrom(
+	ctx workflow.Context, engineID, why string, ifIdle bool,
+) engine.DisconnectResult {
+	var res engine.DisconnectResult
 	err := workflow.ExecuteActivity(disconnectOptions(ctx, "disconnect "+c.Key.Name+": "+why),
-		engine.DisconnectName, engine.DisconnectRequest{Key: c.Key, EngineID: c.EngineID, IfIdle: ifIdle}).Get(ctx, &res)
+		engine.DisconnectName, engine.DisconnectRequest{Key: c.Key, EngineID: engineID, IfIdle: ifIdle}).Get(ctx, &res)
 	if err != nil {
 		f := failureOf(err, health.StageEngineDelivery)
 		res = engine.DisconnectResult{Failure: &f}
-	}
-	if res.OK {
-		c.saw(ctx, statusDisabled, nil)
 	}
 	return res
 }
