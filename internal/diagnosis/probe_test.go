@@ -64,6 +64,37 @@ func TestCase32ARefusedProbeNamesTheRefusal(t *testing.T) {
 	}
 }
 
+func TestAProbeSaysWhatWasAnsweredAndWhereToLook(t *testing.T) {
+	t.Parallel()
+	for claim, tc := range map[string]struct {
+		step          string
+		fault         simulator.Fault
+		message, next string
+		retryable     bool
+	}{
+		"404":       {"initialize", simulator.AnswerStatus(404), "http 404 to initialize: there is no mcp endpoint at this path", "Check the path", false},
+		"405":       {"initialize", simulator.AnswerStatus(405), "http 405 to initialize: there is no mcp endpoint at this path", "Check the path", false},
+		"404 later": {"tools/list", simulator.AnswerStatus(404), "http 404 to tools_list", "Look at the MCP server", false},
+		"400":       {"initialize", simulator.AnswerStatus(400), "http 400 to initialize", "Look at the MCP server", false},
+		"503":       {"initialize", simulator.AnswerStatus(503), "http 503 to initialize", "Look at the MCP server", true},
+		"429":       {"initialize", simulator.AnswerStatus(429), "http 429 to initialize", "Wait", true},
+		"302":       {"initialize", simulator.AnswerStatus(302), "redirects elsewhere", "redirects to", false},
+		"a page":    {"initialize", simulator.AnswerHTML(200), "not usable mcp", "Check that the URL", false},
+		"an error":  {"tools/list", simulator.Fault{Status: 200, Body: `{"jsonrpc":"2.0","id":2,"error":{"code":1,"message":"no"}}`}, "json-rpc error", "ask its operator", false},
+	} {
+		t.Run(claim, func(t *testing.T) {
+			t.Parallel()
+			r := ready(t)
+			r.endpoint.Inject(tc.step, simulator.Always, tc.fault)
+			d := r.read(diagnosis.Options{Probe: true})
+			requireFailure(t, d, health.CodeToolsMissing, health.StageToolRegistration, health.PhaseToolsMissing)
+			require.Contains(t, d.FirstFailure.Message, tc.message)
+			require.Contains(t, d.FirstFailure.RecommendedAction, tc.next)
+			require.Equal(t, tc.retryable, d.FirstFailure.Retryable)
+		})
+	}
+}
+
 func TestCase33AProbeThatFailsAtTheListBeginsAnewNextTime(t *testing.T) {
 	t.Parallel()
 	r := ready(t)

@@ -88,10 +88,13 @@ func (p *prober) judgeFailure(s *step, err error) {
 	case s.lost || speaksOfLostSession(rpcText(s)):
 		p.fail(health.SessionLost(fmt.Sprintf("the endpoint lost the session at %s", s.name)))
 	case status != 0 && !statusOK(status) && s.name != StepInitializedNotice:
-		p.fail(health.ToolsMissing(status >= 500 || throttled(status), p.result.Expected, refusalText(s)))
+		answer := health.Answer{HTTPStatus: status, To: s.name, First: s.name == StepInitialize}
+		p.fail(health.EndpointAnswered(answer, p.result.Expected))
 	case s.fault != nil && !answered(s.fault):
 		p.unreachable(s)
 		return
+	case s.name == StepInitialize && rpcError(s) == nil:
+		p.fail(health.NotMCP(p.result.Expected, p.malformedText(s, err)))
 	default:
 		p.fail(health.ToolsMissing(false, p.result.Expected, p.malformedText(s, err)))
 	}
@@ -125,13 +128,6 @@ func jsonForm(chain []httpclient.Link) any {
 		return nil
 	}
 	return form
-}
-
-func refusalText(s *step) string {
-	if s.status >= 300 && s.status < 400 {
-		return fmt.Sprintf("the endpoint redirects %s elsewhere (http %d): configure the final url", s.name, s.status)
-	}
-	return fmt.Sprintf("the endpoint answered http %d to %s", s.status, s.name)
 }
 
 // answered tells whether a fault is about what the endpoint answered, not about reaching it.

@@ -12,12 +12,13 @@ const rpcSessionNotFound = -32001
 
 // HTTP statuses that say something about a refusal.
 const (
-	statusUnauthorized    = 401
-	statusForbidden       = 403
-	statusNotFound        = 404
-	statusRequestTimeout  = 408
-	statusGone            = 410
-	statusTooManyRequests = 429
+	statusUnauthorized     = 401
+	statusForbidden        = 403
+	statusNotFound         = 404
+	statusMethodNotAllowed = 405
+	statusRequestTimeout   = 408
+	statusGone             = 410
+	statusTooManyRequests  = 429
 )
 
 // Facts is what is known about one refusal by an MCP endpoint. Zero values mean

@@ -1,5 +1,7 @@
 package health
 
+import "strconv"
+
 // What stands between a connected server and tools that a model can call.
 
 // EndpointUnreachable says that the MCP endpoint itself cannot be reached,
@@ -44,6 +46,68 @@ func ToolsMissing(retryable bool, missing []string, message string) Failure {
 		code: CodeToolsMissing, stage: StageToolRegistration, retryable: retryable,
 		action: "Reconnect the MCP server, or ask its operator for the missing tools.",
 	}.failure(message, details)
+}
+
+// Answer is what the endpoint answered to a step of a look, where that is not
+// what an MCP server answers.
+type Answer struct {
+	HTTPStatus int
+	To         string // the step: initialize, tools_list
+	First      bool   // it is the step that every session begins with
+}
+
+// EndpointAnswered says that the endpoint answered with another status than 2xx,
+// and not with a refusal of the credentials; it is worth a retry where that is
+// said of the server, not of the request. missing is as in [ToolsMissing].
+func EndpointAnswered(a Answer, missing []string) Failure {
+	f := ToolsMissing(serverFault(a.HTTPStatus) || patience(a.HTTPStatus), missing, a.told())
+	f.RecommendedAction = a.action()
+	return f
+}
+
+func (a Answer) told() string {
+	text := "the endpoint answered http " + strconv.Itoa(a.HTTPStatus) + " to " + a.To
+	switch {
+	case a.redirects():
+		return text + ": it redirects elsewhere"
+	case a.nowhere():
+		return text + ": there is no mcp endpoint at this path"
+	default:
+		return text
+	}
+}
+
+func (a Answer) action() string {
+	switch {
+	case a.redirects():
+		return "Configure the URL that the MCP server redirects to."
+	case a.nowhere():
+		return "Check the path of the MCP server's URL, then apply the corrected config."
+	case patience(a.HTTPStatus):
+		return "Wait: the MCP server is asked again. If it stays, look at the MCP server and at what stands before it."
+	default:
+		return "Look at the MCP server and at what stands before it: their logs say why they answered so."
+	}
+}
+
+func (a Answer) redirects() bool { return a.HTTPStatus >= 300 && a.HTTPStatus < 400 }
+
+// nowhere: later in a session these statuses may be about the session.
+func (a Answer) nowhere() bool {
+	return a.First && (a.HTTPStatus == statusNotFound || a.HTTPStatus == statusMethodNotAllowed)
+}
+
+// patience: the status asks for patience, not for a change.
+func patience(httpStatus int) bool {
+	return httpStatus == statusTooManyRequests || httpStatus == statusRequestTimeout
+}
+
+// NotMCP says that the endpoint answers well, but not as an MCP server does.
+// missing is as in [ToolsMissing]; message says what it answered.
+func NotMCP(missing []string, message string) Failure {
+	f := ToolsMissing(false, missing, message)
+	f.RecommendedAction = "Check that the URL is that of an MCP endpoint, and which protocol versions the MCP server speaks."
+	return f
 }
 
 // ToolIDsUnsupported says that the engine has no route that lists tool ids.
