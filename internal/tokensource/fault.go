@@ -49,27 +49,27 @@ var oauthCodes = map[string]bool{
 	"server_error": true, "temporarily_unavailable": true, "slow_down": true,
 }
 
-// grantFault classifies what came of a request to a token server.
-func grantFault(ctx context.Context, err error, now time.Time) error {
+// fault classifies what came of a request to the token server.
+func (g *grantSource) fault(ctx context.Context, err error) error {
 	var refusal *oauth2.RetrieveError
 	var transport *httpclient.Error
 	switch {
 	case errors.As(err, &refusal):
-		return refused(refusal, now)
+		return g.refused(refusal)
 	case errors.As(err, &transport):
-		return unanswered(transport)
+		return g.unanswered(transport)
 	case ctx.Err() != nil:
 		return &Error{Failure: health.TokenSourceUnreachable("no answer in time")}
 	default:
 		// What the library says about an answer that it cannot use may quote the answer.
-		return invalid("the answer of the token server holds no access token: check that the url is that of a token endpoint")
+		return placeOf(g.is).invalid("the answer of the token server holds no access token: check that the url is that of a token endpoint")
 	}
 }
 
-func unanswered(err *httpclient.Error) *Error {
+func (g *grantSource) unanswered(err *httpclient.Error) *Error {
 	switch err.Kind {
 	case httpclient.KindTooLarge, httpclient.KindMalformed, httpclient.KindRequest:
-		return invalid(err.Error())
+		return placeOf(g.is).invalid(err.Error())
 	case httpclient.KindUnreachable, httpclient.KindTimeout, httpclient.KindCanceled, httpclient.KindStatus:
 		return &Error{Failure: health.TokenSourceUnreachable(err.Error())}
 	default:
@@ -78,7 +78,7 @@ func unanswered(err *httpclient.Error) *Error {
 }
 
 // refused reads an answer that is no token. Its description is left out: a server may quote in it what it was sent.
-func refused(answer *oauth2.RetrieveError, now time.Time) *Error {
+func (g *grantSource) refused(answer *oauth2.RetrieveError) *Error {
 	status := answer.Response.StatusCode
 	text := fmt.Sprintf("the token server answered http %d", status)
 	if oauthCodes[answer.ErrorCode] {
@@ -88,10 +88,10 @@ func refused(answer *oauth2.RetrieveError, now time.Time) *Error {
 	case later(status, answer.ErrorCode):
 		return &Error{
 			Failure:    health.TokenSourceUnreachable(text),
-			RetryAfter: retryAfter(answer.Response.Header.Get("Retry-After"), now),
+			RetryAfter: retryAfter(answer.Response.Header.Get("Retry-After"), g.sources.now()),
 		}
 	case status >= 300 && status < 400:
-		return invalid(text + ", a redirect: configure the final url")
+		return placeOf(g.is).invalid(text + ", a redirect: configure the final url")
 	default:
 		return &Error{Failure: health.TokenSourceRejected(text)}
 	}

@@ -26,7 +26,7 @@ type styleKey struct{ tokenURL, clientID string }
 
 func (s *Sources) newGrant(d desired.TokenSource) (Source, error) {
 	if !private(d.TokenURL) {
-		return nil, invalid("tokenUrl must be https, or http on this machine's loopback, without user info and fragment")
+		return nil, placeOf(d).invalid("tokenUrl must be https, or http on this machine's loopback, without user info and fragment")
 	}
 	return &grantSource{is: d, sources: s, client: &http.Client{
 		Transport: transport{s.client},
@@ -73,7 +73,7 @@ func (g *grantSource) Mint(ctx context.Context, last Previous) (Minted, error) {
 		}
 		g.sources.unlearn(g.key())
 	}
-	return Minted{}, grantFault(ctx, refusal, g.sources.now())
+	return Minted{}, g.fault(ctx, refusal)
 }
 
 // config is the request. Both grants differ in their parameters only.
@@ -137,9 +137,9 @@ func (s *Sources) unlearn(key styleKey) {
 // minted takes the answer. Its lifetime counts from when it was asked for: the token is a bit older than its answer.
 func (g *grantSource) minted(token *oauth2.Token, sent time.Time) (Minted, error) {
 	if !strings.EqualFold(token.Type(), "Bearer") {
-		return Minted{}, invalid("the token server issued a token of another type than bearer")
+		return Minted{}, placeOf(g.is).invalid("the token server issued a token of another type than bearer")
 	}
-	got, err := usable(token.AccessToken, "answer of the token server", sent)
+	got, err := usable(token.AccessToken, placeOf(g.is), sent)
 	if err != nil {
 		return Minted{}, err
 	}

@@ -166,6 +166,7 @@ func TestWhatATokenServerAnswersDecidesWhatIsToBeDone(t *testing.T) {
 			f := requireFailure(t, err, tc.code)
 			require.Equal(t, health.StageTokenMint, f.Failure.Stage)
 			require.Equal(t, tc.retryable, f.Failure.Retryable)
+			require.Contains(t, f.Failure.RecommendedAction, "tokenUrl")
 			require.Equal(t, tc.after, f.RetryAfter)
 			require.Equal(t, 1, r.server.Count(simulator.AnyRequest), "asked again")
 			requireNoSecret(t, err, f, source)

@@ -16,6 +16,7 @@ const othersMayWrite fs.FileMode = 0o002
 // envSource reads a variable of the process's environment.
 type envSource struct {
 	variable string
+	from     place
 	lookup   func(string) (string, bool)
 	now      func() time.Time
 }
@@ -26,14 +27,15 @@ func (s envSource) Mint(ctx context.Context, _ Previous) (Minted, error) {
 	}
 	value, set := s.lookup(s.variable)
 	if !set {
-		return Minted{}, invalid("the environment variable is not set where the worker runs")
+		return Minted{}, s.from.fault("is not set where the worker runs")
 	}
-	return usable(strings.TrimSpace(value), "environment variable", s.now())
+	return usable(strings.TrimSpace(value), s.from, s.now())
 }
 
 // fileSource reads a file anew for each token: whoever renews it replaces the file.
 type fileSource struct {
 	path string
+	from place
 	now  func() time.Time
 }
 
@@ -41,48 +43,47 @@ func (s fileSource) Mint(ctx context.Context, _ Previous) (Minted, error) {
 	if err := ctx.Err(); err != nil {
 		return Minted{}, err
 	}
-	text, err := readToken(s.path)
+	text, err := s.read()
 	if err != nil {
 		return Minted{}, err
 	}
-	return usable(withoutNewline(text), "file", s.now())
+	return usable(withoutNewline(text), s.from, s.now())
 }
 
-// readToken reads a regular file. Its errors do not quote the path: a record of them is shown to more people than may
-// know it.
-func readToken(path string) (string, error) {
+// read reads a regular file.
+func (s fileSource) read() (string, error) {
 	// Looked at before it is opened: opening a pipe waits for a writer.
-	info, err := os.Stat(path)
+	info, err := os.Stat(s.path)
 	if err != nil {
-		return "", fileFault(err)
+		return "", s.fault(err)
 	}
 	switch {
 	case !info.Mode().IsRegular():
-		return "", invalid("the path of the token is not that of a file")
+		return "", s.from.fault("is not a regular file")
 	case info.Mode().Perm()&othersMayWrite != 0:
-		return "", invalid("the file may be written by everybody: take that permission away")
+		return "", s.from.fault("may be written by everybody: take that permission away")
 	}
-	file, err := os.Open(path)
+	file, err := os.Open(s.path)
 	if err != nil {
-		return "", fileFault(err)
+		return "", s.fault(err)
 	}
 	defer func() { _ = file.Close() }()
 	text, err := io.ReadAll(io.LimitReader(file, maxToken+3))
 	if err != nil {
-		return "", fileFault(err)
+		return "", s.fault(err)
 	}
 	return string(text), nil
 }
 
-// fileFault tells what is wrong with a file.
-func fileFault(err error) *Error {
+// fault tells what is wrong with the file.
+func (s fileSource) fault(err error) *Error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return invalid("the file of the token is not there")
+		return s.from.fault("is not there where the worker runs")
 	case errors.Is(err, fs.ErrPermission):
-		return invalid("the worker may not read the file of the token")
+		return s.from.fault("may not be read by the worker")
 	default:
-		return invalid("the file of the token cannot be read")
+		return s.from.fault("cannot be read")
 	}
 }
 

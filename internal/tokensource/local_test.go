@@ -49,7 +49,9 @@ func TestAVariableOfTheEnvironmentIsRead(t *testing.T) {
 		require.False(t, f.Failure.Retryable)
 	}
 	_, err = mintLocal(t, env, nil)
-	require.ErrorContains(t, err, "not set where the worker runs")
+	f := requireFailure(t, err, health.CodeTokenSourceInvalid)
+	require.Equal(t, "the environment variable TOKEN is not set where the worker runs", f.Failure.Cause())
+	require.Equal(t, "Set TOKEN to the token where the worker runs, and start the worker anew.", f.Failure.RecommendedAction)
 }
 
 func TestAJWTTellsItsExpiryWithoutBeingVerified(t *testing.T) {
@@ -105,8 +107,8 @@ func TestAFileThatIsNoTokenIsRefused(t *testing.T) {
 	}
 	for name, tc := range map[string]struct{ path, text string }{
 		"absent":              {filepath.Join(dir, "absent"), "is not there"},
-		"a folder":            {dir, "not that of a file"},
-		"a device":            {os.DevNull, "not that of a file"},
+		"a folder":            {dir, "is not a regular file"},
+		"a device":            {os.DevNull, "is not a regular file"},
 		"empty":               {write("empty", "\n", 0o600), "holds no token"},
 		"two line ends":       {write("two", "canary\n\n", 0o600), "characters that a token cannot have"},
 		"too long":            {write("long", strings.Repeat("c", 64<<10+1), 0o600), "longer than 64 KiB"},
@@ -120,9 +122,10 @@ func TestAFileThatIsNoTokenIsRefused(t *testing.T) {
 				require.NoError(t, err)
 				return
 			}
-			requireFailure(t, err, health.CodeTokenSourceInvalid)
-			require.ErrorContains(t, err, tc.text)
-			require.NotContains(t, err.Error(), dir)
+			f := requireFailure(t, err, health.CodeTokenSourceInvalid)
+			require.Contains(t, f.Failure.Cause(), "the file "+tc.path+" ")
+			require.Contains(t, f.Failure.Cause(), tc.text)
+			require.Contains(t, f.Failure.RecommendedAction, tc.path)
 			require.NotContains(t, err.Error(), "canary")
 		})
 	}

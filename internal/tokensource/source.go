@@ -111,9 +111,9 @@ func (s *Sources) For(d desired.TokenSource) (Source, error) {
 	}
 	switch d.Kind {
 	case desired.SourceEnv:
-		return envSource{variable: d.Variable, lookup: s.lookupEnv, now: s.now}, nil
+		return envSource{variable: d.Variable, from: placeOf(d), lookup: s.lookupEnv, now: s.now}, nil
 	case desired.SourceFile:
-		return fileSource{path: d.Path, now: s.now}, nil
+		return fileSource{path: d.Path, from: placeOf(d), now: s.now}, nil
 	case desired.SourceClientCredentials, desired.SourceRefreshToken:
 		return s.newGrant(d)
 	case desired.SourceLiteral:
@@ -124,14 +124,14 @@ func (s *Sources) For(d desired.TokenSource) (Source, error) {
 }
 
 // usable checks that a token can be sent, and adds the expiry that it may tell itself.
-func usable(token string, from string, now time.Time) (Minted, error) {
+func usable(token string, from place, now time.Time) (Minted, error) {
 	switch {
 	case token == "":
-		return Minted{}, invalid("the " + from + " holds no token")
+		return Minted{}, from.fault("holds no token")
 	case len(token) > maxToken:
-		return Minted{}, invalid("the " + from + " holds more than a token: it is longer than 64 KiB")
+		return Minted{}, from.fault("holds more than a token: it is longer than 64 KiB")
 	case !sendable(token):
-		return Minted{}, invalid("the " + from + " holds characters that a token cannot have")
+		return Minted{}, from.fault("holds characters that a token cannot have")
 	}
 	return Minted{AccessToken: token, ExpiresAt: expiryHint(token, now)}, nil
 }

@@ -76,7 +76,7 @@ func ToolsDenied(denials any) Failure {
 func TokenSourceUnreachable(cause string) Failure {
 	return kind{
 		code: CodeTokenSourceUnreachable, stage: StageTokenMint, retryable: true,
-		action: "Check the network path to the token source; minting is tried again.",
+		action: "Check tokenUrl and the network path to it; minting is tried again.",
 	}.failure("The token source cannot be reached.", errorDetails(cause))
 }
 
@@ -84,15 +84,20 @@ func TokenSourceUnreachable(cause string) Failure {
 func TokenSourceRejected(cause string) Failure {
 	return kind{
 		code: CodeTokenSourceRejected, stage: StageTokenMint,
-		action: "Renew the credentials of the token source.",
+		action: "Check tokenUrl, clientId and clientSecret of the token source; renew its refresh token where it has one.",
 	}.failure("The token source refused to issue a token.", errorDetails(cause))
 }
 
 // TokenSourceInvalid says that the token source is misconfigured or gave
 // something that is no token.
 func TokenSourceInvalid(cause string) Failure {
+	return TokenSourceYieldsNone(cause, "Correct the configuration of the token source, and apply it again.")
+}
+
+// TokenSourceYieldsNone is [TokenSourceInvalid] of a source whose kind tells what
+// a person can do.
+func TokenSourceYieldsNone(cause, action string) Failure {
 	return kind{
-		code: CodeTokenSourceInvalid, stage: StageTokenMint,
-		action: "Correct the configuration of the token source.",
+		code: CodeTokenSourceInvalid, stage: StageTokenMint, action: action,
 	}.failure("The token source does not yield a usable token.", errorDetails(cause))
 }
