@@ -104,7 +104,7 @@ func (d accountDecision) command(a *App) *cobra.Command {
 			return err
 		}
 		intent := store.Intent{Account: wanted.account, Name: wanted.name, Kind: d.kind, Reason: decided.reason}
-		err = s.decide(ctx, intent, keys, fanOut{trigger: "account " + d.use, wait: wait, request: &request})
+		err = s.decide(ctx, intent, keys, fanOut{trigger: "holdfast account " + d.use, wait: wait, request: &request})
 		if err != nil || d.kind != store.IntentRemoved {
 			return err
 		}

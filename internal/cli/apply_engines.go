@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/holdfast-mcp/holdfast/internal/store"
 )
@@ -15,12 +16,13 @@ func enginesOf(ctx context.Context, st *store.Store, wanted plan) ([]store.Engin
 		return nil, err
 	}
 	engines := make([]store.Engine, 0, len(wanted.engines))
+	var faults []error
 	for _, e := range wanted.engines {
 		row, err := e.merge(known)
-		if err != nil {
-			return nil, err
-		}
-		engines = append(engines, row)
+		engines, faults = append(engines, row), append(faults, err)
+	}
+	if err := errors.Join(faults...); err != nil {
+		return nil, &CodeError{Code: ExitUsage, Cause: err}
 	}
 	return engines, nil
 }
@@ -39,7 +41,11 @@ func (e plannedEngine) merge(known []store.Engine) (store.Engine, error) {
 	}
 	if row.BaseURL == "" {
 		// Not quoted: an address that lacks its scheme may hold a password.
-		return row, usagef("--engine is neither a URL nor the id of a known engine")
+		if e.where != "" {
+			return row, fmt.Errorf("%s: workspace's engine is neither the id of an engine given here or known, nor a URL: add it under engines",
+				e.where)
+		}
+		return row, errors.New("--engine is neither a URL nor the id of a known engine; see: holdfast engine list")
 	}
 	if e.username != nil {
 		row.Username = *e.username

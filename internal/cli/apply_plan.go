@@ -33,6 +33,7 @@ type plannedEngine struct {
 	id       string
 	url      string // normal; empty: the store must know the id
 	derived  bool   // the id is made from the URL: one that the store has for this URL is taken instead
+	where    string // the place in a file that names it by its id alone
 	username *string
 	password *string
 }
@@ -139,6 +140,9 @@ func planOf(read manifest.Manifest) (plan, error) {
 			username: given(e.Username), password: given(e.Password),
 		})
 	}
+	for _, e := range read.Elsewhere {
+		whole.engines = append(whole.engines, plannedEngine{id: e.ID, where: e.Where()})
+	}
 	var faults []error
 	for _, account := range read.Accounts {
 		for _, c := range account.Connections {
@@ -152,7 +156,7 @@ func planOf(read manifest.Manifest) (plan, error) {
 	}
 	for _, w := range read.Workspaces {
 		place := store.Workspace{ID: w.ID, Directory: w.Directory, EngineID: w.Engine, Account: w.Account}
-		whole.workspaces = append(whole.workspaces, plannedWorkspace{Workspace: place})
+		whole.workspaces = append(whole.workspaces, plannedWorkspace{Workspace: place, keepAccount: w.Account == ""})
 		for _, c := range w.Connections {
 			want, err := check(c)
 			if err != nil {

@@ -25,7 +25,7 @@ func (s *session) apply(ctx context.Context, wanted plan, wait waitFlags, reques
 	if err := w.write(ctx, wanted); err != nil {
 		return err
 	}
-	carry := fanOut{trigger: "apply", wait: wait, request: request}
+	carry := fanOut{trigger: "holdfast connection apply", wait: wait, request: request}
 	if !wanted.many {
 		carry.only = &wanted.connections[0].Key
 	}
@@ -63,6 +63,10 @@ type writer struct {
 
 	store *store.Store
 	say   func(format string, args ...any)
+
+	moves []move
+	// before is what was wanted before the first move.
+	before []store.KeyOfEngine
 }
 
 // write puts engines, workspaces, shared configs and connections, in this order: each names what is before it.
@@ -74,17 +78,12 @@ func (w *writer) write(ctx context.Context, wanted plan) error {
 	moved := map[store.Workspace]bool{}
 	for _, place := range wanted.workspaces {
 		place.EngineID = ids[place.EngineID]
-		written, changed, err := w.workspace(ctx, place)
+		changed, err := w.workspace(ctx, place)
 		if err != nil {
 			return err
 		}
-		moved[store.Workspace{ID: written.ID, Directory: written.Directory}] = changed
-		if !changed {
-			continue
-		}
-		if err := w.sharedIn(ctx, written); err != nil {
-			return err
-		}
+		at := store.Workspace{ID: place.ID, Directory: place.Directory}
+		moved[at] = moved[at] || changed
 	}
 	for _, want := range wanted.connections {
 		want.EngineID = ids[want.EngineID]
@@ -103,36 +102,35 @@ func (w *writer) write(ctx context.Context, wanted plan) error {
 			return err
 		}
 	}
-	return nil
+	return w.followMoves(ctx)
 }
 
-// workspace writes one, and notes what its move from another account leaves behind.
-func (w *writer) workspace(ctx context.Context, place plannedWorkspace) (written store.Workspace, changed bool, err error) {
+// workspace writes one, and notes the shared connections of one that is new, or that it moves.
+func (w *writer) workspace(ctx context.Context, place plannedWorkspace) (changed bool, err error) {
 	before, known, err := w.known(ctx, place.Workspace)
 	if err != nil {
-		return written, false, err
+		return false, err
 	}
-	written = place.Workspace
+	to := place.Workspace
 	if place.keepAccount && known {
-		written.Account = before.Account
+		to.Account = before.Account
 	}
-	if written.Account == "" {
-		written.Account = store.DefaultAccount
+	if to.Account == "" {
+		to.Account = store.DefaultAccount
 	}
-	if changed, err = w.store.PutWorkspace(ctx, written); err != nil {
-		return written, false, err
-	}
-	if known && before.Account != written.Account {
-		w.say("holdfast: workspace %s moves from account %s to %s", written, before.Account, written.Account)
-		names, err := sharedNames(ctx, w.store, before.Account)
-		if err != nil {
-			return written, false, err
-		}
-		for _, name := range names {
-			w.left = append(w.left, delivery.Key{Workspace: written.ID, Name: name, Directory: written.Directory})
+	if known {
+		if err := w.noteMove(ctx, before, to); err != nil {
+			return false, err
 		}
 	}
-	return written, changed, nil
+	if changed, err = w.store.PutWorkspace(ctx, to); err != nil || !changed || known {
+		return changed, err
+	}
+	names, err := sharedNames(ctx, w.store, to.Account)
+	for _, name := range names {
+		w.add(delivery.Key{Workspace: to.ID, Name: name, Directory: to.Directory}, true, true)
+	}
+	return true, err
 }
 
 // known is the workspace as the store has it. One that cannot be read is written anew.
@@ -147,15 +145,6 @@ func (w *writer) known(ctx context.Context, place store.Workspace) (store.Worksp
 		}
 	}
 	return store.Workspace{}, false, nil
-}
-
-// sharedIn notes the shared connections of a workspace that is new in its account, or has another engine.
-func (w *writer) sharedIn(ctx context.Context, place store.Workspace) error {
-	names, err := sharedNames(ctx, w.store, place.Account)
-	for _, name := range names {
-		w.add(delivery.Key{Workspace: place.ID, Name: name, Directory: place.Directory}, true, true)
-	}
-	return err
 }
 
 // shared writes a shared config and notes the connection of each workspace of its account.

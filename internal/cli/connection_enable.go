@@ -64,7 +64,7 @@ func (d connectionDecision) command(a *App) *cobra.Command {
 			return notFoundf("no connection %s is wanted; see: holdfast connection list (one that was removed has to be applied again)", wanted)
 		}
 		intent := store.Intent{Workspace: wanted.workspace, Name: wanted.name, Kind: d.kind, Reason: decided.reason}
-		return s.decide(ctx, intent, keys, fanOut{trigger: d.use, wait: wait, request: &request})
+		return s.decide(ctx, intent, keys, fanOut{trigger: "holdfast connection " + d.use, wait: wait, request: &request})
 	})
 	target.bindNames(cmd)
 	decided.bind(cmd)

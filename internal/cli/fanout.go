@@ -51,7 +51,7 @@ type applied struct {
 
 // fanOut says how a change is carried to the workflows.
 type fanOut struct {
-	trigger string
+	trigger string // where the request has none
 	wait    waitFlags
 	request *requestFlags
 	// only is the connection that the JSON answer is about; nil: it is a list of all.
@@ -61,6 +61,11 @@ type fanOut struct {
 // carryThrough tells the workflows of what was written, each by its own signal, waits where that is wanted, and prints a line for
 // each connection.
 func (s *session) carryThrough(ctx context.Context, changed touched, f fanOut) error {
+	f.request.id() // one id for all of them, made before they part
+	if f.request.trigger == "" {
+		f.request.trigger = f.trigger
+	}
+	f.trigger = f.request.trigger // told by the signal and by the wait alike
 	remote, err := s.connect(ctx)
 	if err != nil {
 		return err
@@ -76,7 +81,6 @@ func (s *session) carryThrough(ctx context.Context, changed touched, f fanOut) e
 		return fmt.Errorf("what is wanted is stored, but not every workflow was told: %w; next: holdfast fleet reconcile", err)
 	}
 	s.app.warnOfMissing(done)
-	f.request.id() // one id for all of them, made before they part
 	group := errgroup.Group{}
 	group.SetLimit(waitAtOnce)
 	for _, one := range done {

@@ -7,11 +7,21 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Manifest is what one or more files ask for. Every engine that a workspace names is in Engines.
+// Manifest is what one or more files ask for. Every engine that a workspace names is in Engines or in Elsewhere.
 type Manifest struct {
 	Engines    []Engine    `yaml:"engines"`
 	Accounts   []Account   `yaml:"accounts"`
 	Workspaces []Workspace `yaml:"workspaces"`
+
+	// Elsewhere are the engines that workspaces name by an id which no file gives: they have to be known already.
+	Elsewhere []Reference `yaml:"-"`
+}
+
+// Reference is an id and the place that names it first.
+type Reference struct {
+	ID string
+
+	place
 }
 
 // Account is the connections that all workspaces of an account should have.
@@ -36,8 +46,8 @@ type Engine struct {
 type Workspace struct {
 	ID          string       `yaml:"id"`
 	Directory   string       `yaml:"directory"` // absolute and cleaned; links resolved where the folder exists on this machine
-	Engine      string       `yaml:"engine"`    // an Engine's ID
-	Account     string       `yaml:"account"`   // whose shared connections it has; DefaultAccount where the file gives none
+	Engine      string       `yaml:"engine"`    // an Engine's ID, or that of a Reference
+	Account     string       `yaml:"account"`   // whose shared connections it has; empty where no file gives one
 	Connections []Connection `yaml:"connections"`
 
 	place `yaml:"-"`
@@ -59,9 +69,6 @@ type Connection struct {
 
 	place `yaml:"-"`
 }
-
-// DefaultAccount is the account of a workspace for which none is given.
-const DefaultAccount = "default"
 
 // The profiles that a file may name.
 const (

@@ -1,6 +1,7 @@
 package manifest_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -115,7 +116,7 @@ workspaces:
 		Scopes: []string{"a", "b"}, MarginSeconds: 300,
 	}, source)
 	require.Equal(t, "team", read.Workspaces[0].Account)
-	require.Equal(t, manifest.DefaultAccount, read.Workspaces[1].Account)
+	require.Empty(t, read.Workspaces[1].Account, "none is given: whoever applies it keeps what is known")
 	require.Equal(t, "OWN_TOKEN", read.Workspaces[1].Connections[0].TokenSource.Variable, "a name, not its value")
 }
 
@@ -132,6 +133,32 @@ func TestSeveralFilesAreReadAsOne(t *testing.T) {
 	again := manifestFile(t, workspace("w", "http://e/", "a"))
 	_, err = manifest.Load(variables, first, again, engines)
 	require.ErrorContains(t, err, again+`:5: connection "a" of workspace "w" is given twice, first at `+first+":5")
+}
+
+func TestTheAccountOfOnePartOfAWorkspaceIsThatOfAllParts(t *testing.T) {
+	t.Parallel()
+	part := "  - {id: w, directory: /d, engine: http://e%s}\n"
+	for _, tc := range []struct{ first, second string }{{", account: team", ""}, {"", ", account: team"}} {
+		read, err := manifest.Load(variables, manifestFile(t, "workspaces:\n"+fmt.Sprintf(part+part, tc.first, tc.second)))
+		require.NoError(t, err)
+		require.Equal(t, [2]string{"team", "team"}, [2]string{read.Workspaces[0].Account, read.Workspaces[1].Account})
+	}
+}
+
+func TestAnEngineThatNoFileGivesIsNamedWithItsPlace(t *testing.T) {
+	t.Parallel()
+	file := manifestFile(t, `
+workspaces:
+  - {id: a, directory: /a, engine: known}
+  - {id: b, directory: /b, engine: known}
+  - {id: c, directory: /c, engine: 127.0.0.1-4096}
+  - {id: d, directory: /d, engine: "http://127.0.0.1:4096"}
+`)
+	read, err := manifest.Load(variables, file)
+	require.NoError(t, err)
+	require.Len(t, read.Elsewhere, 1, "the other is the one that a later workspace gives")
+	require.Equal(t, "known", read.Elsewhere[0].ID)
+	require.Equal(t, file+":3", read.Elsewhere[0].Where())
 }
 
 func TestAFaultNamesFileAndLineAndNoValue(t *testing.T) {
@@ -157,7 +184,7 @@ func TestAFaultNamesFileAndLineAndNoValue(t *testing.T) {
 		{"no name", head + "      - {url: http://s3cr3t}\n", ":6: connection needs name"},
 		{"no url", head + "      - {name: a}\n", ":6: connection needs url"},
 		{"no directory", "workspaces:\n  - {id: w, engine: http://e}\n", ":2: workspace needs directory"},
-		{"unknown engine", "workspaces:\n  - {id: w, directory: /d, engine: other}\n", ":2: workspace's engine is neither the id of an engine given here nor a URL"},
+		{"workspace's engine with credentials", "workspaces:\n  - {id: w, directory: /d, engine: 'http://u:s3cr3t@h'}\n", ":2: workspace's engine must not hold credentials"},
 		{"engine without url", "engines:\n  - id: e\n", ":2: engine needs a url"},
 		{"engine's credentials in the url", "engines:\n  - url: http://u:s3cr3t@h\n", ":2: engine's url must not hold credentials"},
 		{"engine's query", "engines:\n  - url: http://h?k=s3cr3t\n", ":2: engine's url must not have a query"},
@@ -167,7 +194,7 @@ func TestAFaultNamesFileAndLineAndNoValue(t *testing.T) {
 		{"account's connection without url", "accounts:\n  - id: a\n    connections:\n      - name: s\n", ":4: connection needs url"},
 		{"account's connection twice", "accounts:\n  - id: a\n    connections: [{name: s, url: http://u}]\n  - id: a\n    connections: [{name: s, url: http://s3cr3t}]\n", `:5: connection "s" of account "a" is given twice, first at`},
 		{"account with a directory", "accounts:\n  - id: a\n    directory: /d\n", `:3: unknown key "directory" in accounts[0]`},
-		{"workspace with two accounts", "workspaces:\n  - {id: w, directory: /d, engine: http://e, account: a}\n  - {id: w, directory: /d, engine: http://e}\n", `:3: workspace "w" has another account here than at`},
+		{"workspace with two accounts", "workspaces:\n  - {id: w, directory: /d, engine: http://e, account: a}\n  - {id: w, directory: /d, engine: http://e, account: b}\n", `:3: workspace "w" has another account here than at`},
 		{"workspace with two engines", "workspaces:\n  - {id: w, directory: /d, engine: http://e}\n  - {id: w, directory: /d, engine: http://f}\n", `:3: workspace "w" has another engine here than at`},
 		{"unknown key of a token source", head + "      - {name: a, url: http://u, tokenSource: {kind: literal, token: s3cr3t}}\n", `:6: unknown key "token" in workspaces[0].connections[0].tokenSource`},
 		{"margin of a token source", head + "      - {name: a, url: http://u, tokenSource: {kind: literal, value: s3cr3t, margin: soon}}\n", ":6: tokenSource.margin must be a duration"},

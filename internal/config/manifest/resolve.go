@@ -3,6 +3,8 @@ package manifest
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
 )
@@ -22,10 +24,13 @@ func (m Manifest) resolve() (Manifest, error) {
 	for i := range m.Workspaces {
 		r.workspace(&m.Workspaces[i])
 	}
+	for i := range m.Workspaces {
+		r.settle(&m.Workspaces[i])
+	}
 	if err := errors.Join(r.faults...); err != nil {
 		return Manifest{}, err
 	}
-	m.Engines = r.engines
+	m.Engines, m.Elsewhere = r.engines, r.elsewhere
 	return m, nil
 }
 
@@ -40,8 +45,9 @@ type resolver struct {
 	connections map[connectionKey]place
 	workspaces  map[workspaceKey]Workspace
 
-	engines []Engine
-	faults  []error
+	engines   []Engine
+	elsewhere []Reference
+	faults    []error
 }
 
 func (r *resolver) fault(at place, format string, args ...any) {
@@ -92,9 +98,6 @@ func (r *resolver) workspace(workspace *Workspace) {
 	if workspace.Engine != "" {
 		workspace.Engine = r.engineOf(*workspace)
 	}
-	if workspace.Account == "" {
-		workspace.Account = DefaultAccount
-	}
 	r.once(*workspace)
 	for i := range workspace.Connections {
 		connection := &workspace.Connections[i]
@@ -118,8 +121,23 @@ func (r *resolver) once(workspace Workspace) {
 		r.workspaces[key] = workspace
 	case first.Engine != workspace.Engine:
 		r.fault(workspace.place, "workspace %q has another engine here than at %s", workspace.ID, first.Where())
+	case workspace.Account == "":
+	case first.Account == "":
+		first.Account = workspace.Account
+		r.workspaces[key] = first
 	case first.Account != workspace.Account:
 		r.fault(workspace.place, "workspace %q has another account here than at %s", workspace.ID, first.Where())
+	}
+}
+
+// settle gives each part of a workspace the account that another part has, and notes an engine that no file gives: any of them
+// may have given it by now.
+func (r *resolver) settle(workspace *Workspace) {
+	workspace.Account = r.workspaces[workspaceKey{workspace.ID, workspace.Directory}].Account
+	_, given := r.byID[workspace.Engine]
+	noted := slices.ContainsFunc(r.elsewhere, func(e Reference) bool { return e.ID == workspace.Engine })
+	if workspace.Engine != "" && !given && !noted {
+		r.elsewhere = append(r.elsewhere, Reference{ID: workspace.Engine, place: workspace.place})
 	}
 }
 
@@ -140,14 +158,17 @@ func (r *resolver) account(account *Account) {
 }
 
 // engineOf is the id of the engine that a workspace names by id or URL. A URL that no engine of the file has makes one without
-// credentials.
+// credentials. What is no URL may be the id of an engine that is known from before.
 func (r *resolver) engineOf(workspace Workspace) string {
 	if engine, found := r.byID[workspace.Engine]; found {
 		return engine.ID
 	}
+	if !strings.Contains(workspace.Engine, "://") {
+		return workspace.Engine
+	}
 	normal, err := EngineURL(workspace.Engine)
 	if err != nil {
-		r.fault(workspace.place, "workspace's engine is neither the id of an engine given here nor a URL: add it under engines")
+		r.fault(workspace.place, "workspace's engine %v", err)
 		return workspace.Engine
 	}
 	if id, found := r.byURL[normal]; found {
