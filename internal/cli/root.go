@@ -37,6 +37,7 @@ func newRoot(a *App) *cobra.Command {
 		newConnection(a),
 		newToken(a),
 		newAccount(a),
+		newEngine(a),
 		newFleet(a),
 		newSetup(a),
 		newDoctor(a),
