@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-mcp/holdfast/internal/config/manifest"
+	"github.com/holdfast-mcp/holdfast/internal/domain/health"
 	"github.com/holdfast-mcp/holdfast/internal/keys"
 	"github.com/holdfast-mcp/holdfast/internal/store"
 )
@@ -99,7 +101,7 @@ func newDoctor(a *App) *cobra.Command {
 			return err
 		}
 		if n := found.failed(); n > 0 {
-			return fmt.Errorf("%d of %d checks failed", n, len(found.list))
+			return fmt.Errorf("%d of %s failed", n, count(len(found.list), "check"))
 		}
 		return nil
 	})
@@ -115,11 +117,12 @@ func (s *session) examine(ctx context.Context, engines []string, found *findings
 	if s.opened == nil {
 		return
 	}
+	var failed map[store.Key]health.Failure
 	if served {
-		s.examineWorkflows(ctx, found)
+		failed = s.examineWorkflows(ctx, found)
 	}
 	s.examineIntents(ctx, found)
-	s.examineWanted(ctx, found)
+	s.examineWanted(ctx, failed, found)
 	s.examineGateway(ctx, found)
 }
 
@@ -185,6 +188,9 @@ func (a *App) printFindings(found *findings) error {
 	t.Render()
 	return nil
 }
+
+// sentence is a failure as a part of a longer text.
+func sentence(f health.Failure) string { return strings.TrimSuffix(f.Error(), ".") }
 
 // unjoin takes joined errors apart, so that each is a finding of its own.
 func unjoin(err error) []error {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 
@@ -34,9 +33,14 @@ func (s *session) examineEngines(ctx context.Context, named []string, found *fin
 		}
 	}
 	known := map[string]bool{}
-	for _, e := range engines {
+	engines = slices.DeleteFunc(engines, func(e store.Engine) bool {
 		known[e.BaseURL] = true
-	}
+		idle := len(wanted[e.ID]) == 0 && !slices.Contains(named, e.BaseURL)
+		if idle {
+			found.info("engine "+e.ID, "where it is gone for good: holdfast engine remove "+e.ID, "no connection uses it; it was not asked")
+		}
+		return idle
+	})
 	for _, normal := range named {
 		if !known[normal] {
 			known[normal] = true
@@ -46,7 +50,7 @@ func (s *session) examineEngines(ctx context.Context, named []string, found *fin
 	inOrder(len(engines), found, func(i int) []finding { return s.examineEngine(ctx, engines[i], wanted[engines[i].ID]) })
 	if homeless := wanted[""]; len(homeless) > 0 {
 		found.fail("engines", "apply its workspace with an engine: holdfast connection apply",
-			"%d connections have no engine yet, such as %s", len(homeless), short(homeless[0]))
+			"%s no engine yet, such as %s", count(len(homeless), "connection")+pick(len(homeless), " has", " have"), short(homeless[0]))
 	}
 }
 
@@ -124,7 +128,7 @@ func (s *session) examineConfiguration(ctx context.Context, client *engineapi.Cl
 		for _, key := range keys {
 			if key.Directory == directory && slices.Contains(names[directory], key.Name) && definesServer(servers[key.Name]) {
 				f := health.ConfigConflict(key.Name)
-				one.fail("connection "+short(key), f.RecommendedAction, "%s (in %s)", f.Error(), directory)
+				one.fail("connection "+short(key), f.RecommendedAction, "%s (in %s)", sentence(f), directory)
 			}
 		}
 	}
@@ -141,23 +145,4 @@ func definesServer(raw json.RawMessage) bool {
 	}
 	delete(entry, "enabled")
 	return len(entry) > 0
-}
-
-// examineGateway looks whether the REST API is served. Not to serve it is no fault.
-func (s *session) examineGateway(ctx context.Context, found *findings) {
-	at := s.settings.Gateway.Listen
-	client := httpclient.New(httpclient.Options{Timeout: gatewayTimeout})
-	defer client.Close()
-	_, err := client.Do(ctx, httpclient.Request{Op: "ask the gateway", URL: gatewayURL(at)})
-	if kind := httpclient.KindOf(err); err != nil && kind != httpclient.KindStatus {
-		found.info("gateway", "start it where the REST API is wanted: holdfast-gateway", "none answers at %s", at)
-		return
-	}
-	var fault *httpclient.Error
-	if errors.As(err, &fault) {
-		found.warn("gateway", "check that gateway.listen is its address, and not that of something else",
-			"what answers at %s is not well: %s", at, fmt.Sprint(fault.Status))
-		return
-	}
-	found.ok("gateway", "answers at %s", at)
 }

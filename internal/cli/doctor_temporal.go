@@ -76,5 +76,5 @@ func (s *session) examineWorkers(ctx context.Context, remote *Remote, found *fin
 			"none takes work from the task queue %s: nothing is repaired", queue)
 		return
 	}
-	found.ok("workers", "%d take work from the task queue %s", n, queue)
+	found.ok("workers", "%d %s work from the task queue %s", n, pick(n, "takes", "take"), queue)
 }

@@ -30,14 +30,15 @@ func firstOf(names []string) string {
 	return text
 }
 
-// examineWorkflows compares what is wanted with what runs, and tells what is wrong with what runs.
-func (s *session) examineWorkflows(ctx context.Context, found *findings) {
+// examineWorkflows compares what is wanted with what runs, and tells what is wrong with what runs. It gives what each connection
+// has failed with.
+func (s *session) examineWorkflows(ctx context.Context, found *findings) map[store.Key]health.Failure {
 	ctx, cancel := context.WithTimeout(ctx, listTimeout)
 	defer cancel()
 	wanted, d, err := s.reconciler(s.remote, s.opened).Preview(ctx)
 	if err != nil {
 		found.fail("workflows", listAction(err, s.settings.Temporal.TaskQueue), "%v", explainRemote(err, s.remote.Namespace))
-		return
+		return nil
 	}
 	missing := make([]string, 0, len(d.Missing))
 	for _, want := range d.Missing {
@@ -49,15 +50,19 @@ func (s *session) examineWorkflows(ctx context.Context, found *findings) {
 	}
 	switch {
 	case len(missing) > 0:
-		found.fail("workflows", reconcileFleet, "%d of %d connections have none running: %s", len(missing), wanted, firstOf(missing))
+		found.fail("workflows", reconcileFleet, "%d of %s %s none running: %s",
+			len(missing), count(wanted, "connection"), pick(len(missing), "has", "have"), firstOf(missing))
+	case wanted == 1:
+		found.ok("workflows", "the one connection has one running")
 	case wanted > 0:
 		found.ok("workflows", "each of %d connections has one running", wanted)
 	}
 	if len(strays) > 0 {
-		found.warn("workflows", reconcileFleet, "%d run of connections that are not wanted any more: %s", len(strays), firstOf(strays))
+		found.warn("workflows", reconcileFleet, "%s not wanted any more and still %s one running: %s",
+			count(len(strays), "connection")+pick(len(strays), " is", " are"), pick(len(strays), "has", "have"), firstOf(strays))
 	}
 	s.examineFleet(ctx, found)
-	s.examineStates(ctx, found)
+	return s.examineStates(ctx, found)
 }
 
 // listAction is the next step where workflows cannot be listed.
@@ -90,16 +95,39 @@ type trouble struct {
 	failure health.Failure
 }
 
+// text is what connections have in common that are told of together.
+func (t trouble) text() string {
+	return fmt.Sprintf("%s with %s%s", t.state, sentence(t.failure), lacking(t.failure))
+}
+
+// lacking names the tools that a failure says are missing.
+func lacking(f health.Failure) string {
+	var names []string
+	switch missing := f.Details["missing"].(type) {
+	case []string:
+		names = slices.Clone(missing)
+	case []any: // as it comes out of JSON
+		for _, name := range missing {
+			names = append(names, fmt.Sprint(name))
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	return ", missing " + firstOf(names)
+}
+
 // examineStates tells of each failure once, with the connections that have it.
-func (s *session) examineStates(ctx context.Context, found *findings) {
+func (s *session) examineStates(ctx context.Context, found *findings) map[store.Key]health.Failure {
 	rows, err := s.remote.Connections.List(ctx, connection.Filter{TaskQueue: s.settings.Temporal.TaskQueue})
 	if err != nil {
 		found.fail("connections", listAction(err, s.settings.Temporal.TaskQueue), "%v", explainRemote(err, s.remote.Namespace))
-		return
+		return nil
 	}
 	if states, _ := summary(rows); states != "" {
 		found.ok("connections", "%s", states)
 	}
+	failed := map[store.Key]health.Failure{}
 	names := map[string][]string{}
 	troubles := map[string]trouble{}
 	for _, row := range rows {
@@ -107,18 +135,19 @@ func (s *session) examineStates(ctx context.Context, found *findings) {
 		if !troubled {
 			continue
 		}
-		id := string(t.state) + " " + string(t.failure.Code)
-		names[id] = append(names[id], row.Workspace+"/"+row.Name)
-		troubles[id] = t
+		failed[store.Key{Workspace: row.Workspace, Name: row.Name, Directory: row.Snapshot.Directory}] = t.failure
+		text := t.text()
+		names[text], troubles[text] = append(names[text], row.Workspace+"/"+row.Name), t
 	}
-	for _, id := range sortedNames(names) {
-		f := troubles[id].failure
-		message := fmt.Sprintf("%d %s with %s: %s", len(names[id]), troubles[id].state, strings.TrimSuffix(f.Error(), "."), firstOf(names[id]))
-		if cause := f.Cause(); cause != "" && len(names[id]) == 1 {
+	for _, text := range sortedNames(names) {
+		f := troubles[text].failure
+		message := fmt.Sprintf("%d %s: %s", len(names[text]), text, firstOf(names[text]))
+		if cause := f.Cause(); cause != "" && len(names[text]) == 1 {
 			message += ": " + cause
 		}
 		found.warn("connections", f.RecommendedAction+" See: holdfast connection list --failure-code "+string(f.Code), "%s", message)
 	}
+	return failed
 }
 
 // troubleOf is what is wrong with a connection that is wanted. One that was switched off is not in trouble.
@@ -141,26 +170,4 @@ func sortedNames(of map[string][]string) []string {
 	}
 	slices.Sort(ids)
 	return ids
-}
-
-// examineIntents tells what somebody has switched off or taken away: the usual reason for what looks forgotten.
-func (s *session) examineIntents(ctx context.Context, found *findings) {
-	intents, err := s.opened.Intents(ctx, store.IntentFilter{})
-	if err != nil {
-		found.fail("intents", storeAction(err), "%v", err)
-		return
-	}
-	for _, intent := range intents {
-		if intent.Kind == store.IntentEnabled {
-			continue
-		}
-		what, of := "switched off", "connection enable "+intent.Workspace+"/"+intent.Name
-		if intent.Account != "" {
-			of = "account enable " + intent.Account + "/" + intent.Name
-		}
-		if intent.Kind == store.IntentRemoved {
-			what = "removed"
-		}
-		found.info("intents", "want it again: holdfast "+of, "%s is %s%s", intent, what, whoAndWhy(intent))
-	}
 }
