@@ -101,12 +101,15 @@ func (a *App) printShared(items []sharedItem) error {
 	}
 	t := a.newTable("shared connection", "workspaces", "intent", "token", "endpoint")
 	for _, i := range items {
-		intent, token := noValue, "header"
+		intent, token := noValue, noValue
 		if i.Intent != nil {
 			intent = string(i.Intent.Kind)
 		}
-		if i.TokenSource != nil {
+		switch {
+		case i.TokenSource != nil:
 			token = string(i.TokenSource.Kind)
+		case i.Config.Headers.AuthorizationPresent:
+			token = "header"
 		}
 		t.AppendRow([]any{i.Account + "/" + i.Name, i.Workspaces, intent, token, i.Config.URL})
 	}

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	"github.com/holdfast-mcp/holdfast/internal/config/manifest"
@@ -116,10 +117,20 @@ func (h headerSet) add(flag, name, value string) error {
 func (a *App) variable(_ context.Context, flag, name string) (string, error) {
 	value, found := a.environment().LookupEnv(name)
 	if !found || value == "" {
-		// Not quoted: a value given in place of the variable's name ends up here.
-		return "", usagef("%s: the variable is not set or empty; give the name of a variable, not the value", flag)
+		return "", usagef("%s: the variable%s is not set or empty; give the name of a variable, not the value", flag, named(name))
 	}
 	return value, nil
+}
+
+// looksLikeVariable holds for names in capitals. With digits it takes an underscore as well, since secrets in capitals have none.
+var looksLikeVariable = regexp.MustCompile(`^(?:[A-Z]{1,24}|[A-Z][A-Z0-9]{0,24}(?:_[A-Z0-9]{1,24}){1,8})$`)
+
+// named is a variable's name for an error. What may be a value that was given in its place is left out.
+func named(variable string) string {
+	if !looksLikeVariable.MatchString(variable) {
+		return ""
+	}
+	return " " + variable
 }
 
 // secretFile is the content of a file, without the line's end.

@@ -225,10 +225,11 @@ func stepLine(step mcpprobe.Step) string {
 		verdict = "failed"
 	}
 	text := fmt.Sprintf("%s, %d ms", verdict, step.LatencyMillis)
+	status := fmt.Sprintf("http %d", step.HTTPStatus)
 	if step.HTTPStatus != 0 {
-		text += fmt.Sprintf(", http %d", step.HTTPStatus)
+		text += ", " + status
 	}
-	if step.Error != "" {
+	if step.Error != "" && step.Error != status {
 		text += ", " + step.Error
 	}
 	return text

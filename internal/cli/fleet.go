@@ -104,7 +104,9 @@ func newFleetStatus(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "status",
 		Short: "Show when what is wanted was last compared with what runs, and what was done",
-		Args:  noArguments,
+		Long: "Shows the last pass, the next one, and what all passes have started and ended since the workflow began. A watch is the\n" +
+			"workflow that follows the events of one engine: each engine that connections use has one.",
+		Args: noArguments,
 	}
 	cmd.RunE = a.with(func(ctx context.Context, s *session, _ []string) error {
 		remote, err := s.connect(ctx)
@@ -140,11 +142,20 @@ func (a *App) printFleet(status fleetStatus) error {
 	t.AppendRow([]any{"last pass", orNone(status.Said)})
 	t.AppendRow([]any{"next pass", clock(&status.NextAt)})
 	if p := status.Passes; p != nil {
-		t.AppendRow([]any{"so far", fmt.Sprintf("%d started, %d ended, %d watches started, in %d passes", p.Started, p.Closed, p.Engines, p.Passes)})
+		t.AppendRow([]any{"so far", soFar(*p)})
 		if p.Last != nil {
 			t.AppendRow([]any{"last change", clock(&p.Last.At)})
 		}
 	}
 	t.Render()
 	return nil
+}
+
+// soFar counts what passes have done. Those that found all in order leave no trace.
+func soFar(p workflow.Snapshot) string {
+	if p.Passes == 0 {
+		return "no pass changed anything or was asked for"
+	}
+	return fmt.Sprintf("%s started, %d ended, %s started, in %s that changed something or %s asked for",
+		count(p.Started, "connection"), p.Closed, count(p.Engines, "watch"), count(p.Passes, "pass"), pick(p.Passes, "was", "were"))
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,6 +26,16 @@ func newTokenCreate(a *App) *cobra.Command {
 		Args: noArguments,
 	}
 	cmd.RunE = a.withTokens(func(ctx context.Context, tokens *auth.Tokens, _ []string) error {
+		var missing []string
+		if role == "" {
+			missing = append(missing, "--role")
+		}
+		if request.Name == "" {
+			missing = append(missing, "--name")
+		}
+		if len(missing) > 0 {
+			return usagef("missing: %s", strings.Join(missing, ", "))
+		}
 		var err error
 		if request.Role, err = auth.ParseRole(role); err != nil {
 			return usagef("--role: %w", err)

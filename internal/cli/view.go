@@ -136,6 +136,9 @@ func (a *App) printView(v view) {
 }
 
 func toolsLine(h *connection.Health) string {
+	if h.Tools.Count == 0 && h.Tools.LastOKAt == nil {
+		return noValue // nobody was reached that could have listed any
+	}
 	text := fmt.Sprintf("%d listed at %s", h.Tools.Count, clock(&h.Tools.CheckedAt))
 	if len(h.Tools.Missing) > 0 {
 		text += ", missing: " + strings.Join(h.Tools.Missing, ", ")
