@@ -51,9 +51,9 @@ type Params struct {
 	Signals  Signals
 	Settings Settings
 	Log      *slog.Logger
-	// Moved reports whether a token source of this machine, a variable or a file, holds another token than the store;
-	// nil: none does.
-	Moved func(context.Context, desired.Resolved) bool
+	// Moved reports whether a token source of this machine, a variable or a file, holds another token than the store, and
+	// another one than that of the digest; nil: none does.
+	Moved func(ctx context.Context, want desired.Resolved, refused string) bool
 	// Now is the clock; nil is the system's. Tests that skip time give theirs.
 	Now func() time.Time
 }
@@ -66,7 +66,7 @@ type Activities struct {
 	signals  Signals
 	settings Settings
 	log      *slog.Logger
-	moved    func(context.Context, desired.Resolved) bool
+	moved    func(ctx context.Context, want desired.Resolved, refused string) bool
 	now      func() time.Time
 
 	clients   *clients

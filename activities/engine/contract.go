@@ -45,6 +45,8 @@ const (
 	// RegisterDesiredChanged means that the store holds another revision by now, or none, or names another engine; nothing
 	// was pushed.
 	RegisterDesiredChanged RegisterOutcome = "desired_changed"
+	// RegisterTokenMissing means that the config's token was dropped or expired since it was minted; nothing was pushed.
+	RegisterTokenMissing RegisterOutcome = "token_missing"
 	// RegisterRejected means that the engine pushed and says that the server is not connected.
 	RegisterRejected RegisterOutcome = "rejected"
 )
@@ -102,6 +104,9 @@ type TokenSeen struct {
 	Sequence  int64      `json:"sequence"`
 	Tried     int64      `json:"tried,omitempty"`
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
+	// Refused is the digest of a token that the endpoint refused before it was delivered, empty where there is none: a
+	// variable or a file that still holds it holds nothing new.
+	Refused string `json:"refused,omitempty"`
 	// RetryAt is when a renewal that failed may be tried again.
 	RetryAt *time.Time `json:"retryAt,omitempty"`
 }

@@ -219,8 +219,13 @@ func (l *look) idle(ctx context.Context) (InspectResult, error) {
 	if entry.Status != engineapi.StatusConnected {
 		return InspectResult{Decision: DecisionEngineIdle, Status: entry.Status}, nil
 	}
+	most := l.untilForced(l.settings.RestSpan)
+	if most <= 0 {
+		// It is not spared for a token with which every call fails.
+		return InspectResult{Decision: DecisionEngineIdle, Status: entry.Status}, nil
+	}
 	began := time.Now()
-	rested, err := l.rested(ctx, l.settings.RestSpan)
+	rested, err := l.rested(ctx, most)
 	if err != nil {
 		return l.engineDown(ctx, err)
 	}
@@ -230,7 +235,7 @@ func (l *look) idle(ctx context.Context) (InspectResult, error) {
 		if waited {
 			pause = minimumWait
 		}
-		return l.nothing("waiting: a session uses the client", pause)
+		return l.nothing("waiting: a session uses the client", l.untilForced(pause))
 	}
 	if waited {
 		// What ended the sessions may have ended the client too.

@@ -25,7 +25,7 @@ func (l *look) recover(ctx context.Context) (InspectResult, error) {
 	if err != nil {
 		return l.engineDown(ctx, err)
 	}
-	if l.in.Status != entry.Status || l.known(health.CodeEngineUnreachable) || statusRefused(l.in.Failure) {
+	if l.status() != entry.Status || l.known(health.CodeEngineUnreachable) || statusRefused(l.in.Failure) {
 		return InspectResult{Decision: decisionOf(entry), Status: entry.Status, Failure: entryFailure(entry)}, nil
 	}
 	if res, due := l.recoverToken(ctx); due {
@@ -38,6 +38,14 @@ func (l *look) recover(ctx context.Context) (InspectResult, error) {
 		return l.nothing("waiting: "+l.reason(), l.poll())
 	}
 	return l.recoverEndpoint(ctx)
+}
+
+// status is the last known word for the entry: of one that nobody has looked at yet, that it is not there.
+func (l *look) status() string {
+	if l.in.Status == "" {
+		return statusMissing
+	}
+	return l.in.Status
 }
 
 func decisionOf(entry engineapi.Status) Decision {
@@ -114,7 +122,7 @@ func (l *look) recoverEndpoint(ctx context.Context) (InspectResult, error) {
 	}
 	f := ledgerFailure(probe)
 	switch {
-	case l.tokenless() && !probe.Unreachable && (f == nil || !l.known(f.Code)):
+	case l.tokenless() && !probe.Unreachable && (f == nil || !l.known(f.Code)) && l.tokenPause() == 0:
 		// It answers, and there is no token to ask it with: what it says is about that.
 		return InspectResult{Decision: DecisionTokenDue, Status: l.in.Status}, nil
 	case f == nil && probe.SessionLost:

@@ -46,8 +46,7 @@ func (a *Activities) RegisterServer(ctx context.Context, in RegisterRequest) (Re
 		return RegisterResult{}, apperr.Failed(*want.Failure, nil)
 	}
 	if want.Token != nil && want.Token.Sequence == 0 {
-		// It was dropped since it was minted: another one has to be minted first.
-		return RegisterResult{Outcome: RegisterDesiredChanged}, nil
+		return RegisterResult{Outcome: RegisterTokenMissing}, nil
 	}
 	client, err := a.clients.of(ctx, want.EngineID)
 	if err != nil {

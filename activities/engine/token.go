@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/holdfast-mcp/holdfast/internal/domain/health"
 	"github.com/holdfast-mcp/holdfast/internal/engineapi"
 )
 
@@ -22,17 +23,19 @@ func (l *look) token(ctx context.Context) (res InspectResult, due bool, err erro
 	now := l.now()
 	if have.Sequence != 0 && have.Sequence != seen.Sequence {
 		res = InspectResult{Decision: DecisionTokenRenewed, Status: engineapi.StatusConnected}
-		most := l.settings.RestSpan
-		if seen.ExpiresAt != nil {
-			most = seen.ExpiresAt.Add(-forceBefore).Sub(now)
-		}
+		most := l.untilForced(l.settings.RestSpan)
 		if most <= 0 {
 			return res, true, nil
 		}
 		rested, err := l.rested(ctx, most)
 		return res, rested, err
 	}
-	if seen.RetryAt != nil && now.Before(*seen.RetryAt) {
+	if seen.ExpiresAt != nil && !now.Before(*seen.ExpiresAt) {
+		f := health.InvalidToken(health.StageTransportAuth, health.AliasTokenExpired,
+			"The delivered token has expired, and its source has given no other one.")
+		return InspectResult{Decision: DecisionEndpointFailed, Status: engineapi.StatusConnected, Failure: &f}, true, nil
+	}
+	if l.tokenPause() > 0 {
 		return InspectResult{}, false, nil
 	}
 	due = l.tokenless() || (have.RenewAt != nil && !now.Before(*have.RenewAt)) || l.tokenMoved(ctx)
@@ -42,9 +45,17 @@ func (l *look) token(ctx context.Context) (res InspectResult, due bool, err erro
 // tokenless reports whether the config's source has given no token that may be used.
 func (l *look) tokenless() bool { return l.want.Token != nil && l.want.Token.Sequence == 0 }
 
+// tokenPause is how long nothing is to be tried because of the token.
+func (l *look) tokenPause() time.Duration {
+	if seen := l.in.Token; seen != nil && seen.RetryAt != nil {
+		return max(seen.RetryAt.Sub(l.now()), 0)
+	}
+	return 0
+}
+
 // tokenMoved reports whether a variable or a file of this machine holds another token than the store does.
 func (l *look) tokenMoved(ctx context.Context) bool {
-	return l.moved != nil && l.moved(ctx, l.want)
+	return l.moved != nil && l.moved(ctx, l.want, l.in.Token.Refused)
 }
 
 // tokenWait is how long a look may wait before the token wants another one.
@@ -53,13 +64,16 @@ func (l *look) tokenWait(wait time.Duration) time.Duration {
 	if seen == nil || have == nil {
 		return wait
 	}
-	if have.Sequence != seen.Sequence {
+	if have.Sequence != 0 && have.Sequence != seen.Sequence {
 		// There is one to deliver as soon as no session uses the client.
 		wait = min(wait, minimumWait)
 		if seen.ExpiresAt != nil {
 			wait = min(wait, seen.ExpiresAt.Add(-forceBefore).Sub(l.now()))
 		}
 		return wait
+	}
+	if seen.ExpiresAt != nil {
+		wait = min(wait, seen.ExpiresAt.Sub(l.now()))
 	}
 	if have.RenewAt != nil {
 		left := have.RenewAt.Sub(l.now())
@@ -71,10 +85,21 @@ func (l *look) tokenWait(wait time.Duration) time.Duration {
 	return wait
 }
 
+// untilForced is how long the sessions that use the client are waited for: until its token is of no use any more.
+func (l *look) untilForced(most time.Duration) time.Duration {
+	if seen := l.in.Token; seen != nil && seen.ExpiresAt != nil {
+		return min(most, seen.ExpiresAt.Add(-forceBefore).Sub(l.now()))
+	}
+	return most
+}
+
 // recoverToken looks at the token of a connection that failed: another one than it failed with is a cause that changed.
 func (l *look) recoverToken(ctx context.Context) (InspectResult, bool) {
 	seen, have := l.in.Token, l.want.Token
 	if seen == nil || have == nil {
+		return InspectResult{}, false
+	}
+	if l.tokenPause() > 0 {
 		return InspectResult{}, false
 	}
 	if have.Sequence != 0 && have.Sequence != seen.Tried {

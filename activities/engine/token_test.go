@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-mcp/holdfast/activities/desired"
+	"github.com/holdfast-mcp/holdfast/activities/endpoint"
 	"github.com/holdfast-mcp/holdfast/activities/engine"
 	"github.com/holdfast-mcp/holdfast/internal/domain/health"
 	"github.com/holdfast-mcp/holdfast/internal/store"
@@ -63,7 +64,7 @@ func TestADroppedTokenIsDueAtOnce(t *testing.T) {
 
 	got, err := r.register(t)
 	require.NoError(t, err)
-	require.Equal(t, engine.RegisterDesiredChanged, got.Outcome, "nothing is pushed without a token")
+	require.Equal(t, engine.RegisterTokenMissing, got.Outcome, "nothing is pushed without a token")
 	require.Equal(t, 1, r.posts())
 }
 
@@ -115,11 +116,41 @@ func TestAVariableThatHoldsAnotherTokenIsNoticed(t *testing.T) {
 	r := newTokenRig(t, store.Token{})
 	moved := engine.NewActivities(engine.Params{
 		Store: r.Store, Resolver: r.Resolver, Settings: engine.Settings{PollInterval: pollInterval, EngineTimeout: time.Second},
-		Now: r.Clock.Now, Moved: func(_ context.Context, want desired.Resolved) bool { return want.BearerToken() != "" },
+		Prober: endpoint.NewProber(r.Store, time.Second).WithClock(r.Clock.Now),
+		Now:    r.Clock.Now, Moved: func(_ context.Context, want desired.Resolved, refused string) bool {
+			return want.BearerToken() != "" && refused == ""
+		},
 	})
 	t.Cleanup(moved.Close)
 	r.activities = moved
 	r.decide(t, engine.DecisionTokenDue, having(engine.TokenSeen{Sequence: 1, Tried: 1}))
+	soon := r.in(time.Minute)
+	f := health.InvalidToken(health.StageTransportAuth, health.AliasAuthInvalid, "http 401")
+	r.decide(t, engine.DecisionTokenDue, failed(f), having(engine.TokenSeen{Sequence: 1, Tried: 1}))
+	r.decide(t, engine.DecisionEndpointHealthy, failed(f), having(engine.TokenSeen{Sequence: 1, Tried: 1, RetryAt: &soon}))
+}
+
+func TestATokenThatExpiredInTheEnginesHandsIsAFailure(t *testing.T) {
+	t.Parallel()
+	r := newTokenRig(t, store.Token{})
+	expires, later := r.in(10*time.Second), r.in(time.Hour)
+	delivered := having(engine.TokenSeen{Sequence: 1, Tried: 1, ExpiresAt: &expires, RetryAt: &later})
+	require.LessOrEqual(t, r.rest(t, inSync, delivered), 10*time.Second, "the look wakes up for it")
+	r.Clock.Advance(11 * time.Second)
+	got := r.decide(t, engine.DecisionEndpointFailed, delivered)
+	require.Equal(t, health.CodeInvalidToken, got.Failure.Code)
+	require.Contains(t, got.Failure.Aliases, health.AliasTokenExpired)
+}
+
+func TestAWaitForIdleEndsWhenTheTokenIsOfNoUseAnyMore(t *testing.T) {
+	t.Parallel()
+	r := newTokenRig(t, store.Token{})
+	r.Engine.SetBusy(r.key.Directory, true)
+	expires := r.in(30 * time.Second)
+	delivered := having(engine.TokenSeen{Sequence: 1, Tried: 1, ExpiresAt: &expires})
+	r.rest(t, "waiting: a session uses the client", idle, delivered)
+	r.Clock.Advance(29 * time.Second)
+	r.decide(t, engine.DecisionEngineIdle, idle, delivered)
 }
 
 func TestAWithdrawalWaitsForTheSessionsAndForTheEngine(t *testing.T) {

@@ -18,8 +18,8 @@ func newSources(lc fx.Lifecycle) *tokensource.Sources {
 }
 
 // tokenMoved tells whether a variable or a file of this machine holds another token than the one that is current.
-func tokenMoved(sources *tokensource.Sources) func(context.Context, desired.Resolved) bool {
-	return func(ctx context.Context, want desired.Resolved) bool {
+func tokenMoved(sources *tokensource.Sources) func(context.Context, desired.Resolved, string) bool {
+	return func(ctx context.Context, want desired.Resolved, _ string) bool {
 		return want.TokenSource != nil && sources.Moved(ctx, *want.TokenSource, want.BearerToken())
 	}
 }

@@ -78,6 +78,12 @@ func await(ctx workflow.Context, condition func() bool) bool {
 // woken reports whether something was asked for since the loop last decided.
 func (c *connection) woken() bool { return c.Intents.Any() || c.asked > c.absorbed }
 
+// urgent reports whether something was asked for that is not to wait for a repair under way.
+func (c *connection) urgent() bool {
+	in := c.Intents
+	return in.Load || in.Stale != nil || in.Refresh || in.Remove
+}
+
 // scheduleRetry sets the time of the next attempt where only another attempt can tell whether the cause is gone.
 func (c *connection) scheduleRetry(ctx workflow.Context) {
 	f := c.Entry.Failure

@@ -13,6 +13,9 @@ import (
 const (
 	secondsOfPush = 3
 	pushMargin    = 10 * time.Second
+	mintHeartbeat = 10 * time.Second
+	// repairPause is the least time between two repairs that a look asks for by itself.
+	repairPause = 30 * time.Second
 	// quietWait is how long a push waits for the moment at which no session uses the client, before it is put off.
 	quietWait = 5 * time.Second
 	// healthyReset is how long a connection must be ready for its failures to be forgotten.
@@ -76,10 +79,12 @@ func inspectOptions(ctx workflow.Context, summary string) workflow.Context {
 	})
 }
 
-// mintOptions: a second try is for a lost worker. What the token server says is for the workflow to wait for.
+// mintOptions: a second try is for a lost worker, which is noticed by its heartbeats. What the token server says is for the
+// workflow to wait for.
 func mintOptions(ctx workflow.Context, summary string) workflow.Context {
 	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout: endpoint.MintTimeout,
+		HeartbeatTimeout:    mintHeartbeat,
 		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: time.Second, MaximumAttempts: 2},
 		Summary:             summary,
 	})

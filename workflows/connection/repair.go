@@ -43,6 +43,8 @@ func (c *connection) repair(ctx workflow.Context) {
 	switch res.Outcome {
 	case engine.RegisterDesiredChanged:
 		c.desiredChanged(ctx)
+	case engine.RegisterTokenMissing:
+		c.tokenGone(ctx)
 	case engine.RegisterEngineBusy:
 		c.apply(ctx, delivery.Deferred{Revision: revision, Reason: "a session uses the client"})
 		c.WaitingFor = WaitingEngineIdle
@@ -146,6 +148,17 @@ func (c *connection) desiredChanged(ctx workflow.Context) {
 	}
 	c.Intents.Load = true
 	c.apply(ctx, delivery.Deferred{Revision: c.Entry.DesiredRevision, Reason: "something else is wanted by now"})
+}
+
+// tokenGone has another token minted, since the one for this attempt was dropped or expired before it could be pushed.
+func (c *connection) tokenGone(ctx workflow.Context) {
+	c.disagreements++
+	if c.disagreements > agreeWithin {
+		c.disagreements = 0
+		c.fail(ctx, health.TokenSourceUnreachable("tokens are dropped or expire before they can be delivered"))
+		return
+	}
+	c.apply(ctx, delivery.Deferred{Revision: c.Entry.DesiredRevision, Reason: "the token was dropped meanwhile"})
 }
 
 func (c *connection) probe(ctx workflow.Context) (endpoint.ProbeResult, error) {

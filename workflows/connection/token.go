@@ -1,6 +1,7 @@
 package connection
 
 import (
+	"errors"
 	"time"
 
 	"go.temporal.io/sdk/temporal"
@@ -8,6 +9,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/activities/endpoint"
 	"github.com/holdfast-mcp/holdfast/activities/engine"
+	"github.com/holdfast-mcp/holdfast/internal/apperr"
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
 	"github.com/holdfast-mcp/holdfast/internal/domain/health"
 )
@@ -38,6 +40,9 @@ type Token struct {
 	// Refusal is what the endpoint said of a token that was minted and never delivered for that reason.
 	Refusal *health.Failure `json:"refusal,omitempty"`
 
+	// RefusedDigest names the token that the endpoint refused before it was delivered, without telling it.
+	RefusedDigest string `json:"refusedDigest,omitempty"`
+
 	// Failure is why the last renewal failed, while the delivered token still works.
 	Failure  *health.Failure `json:"failure,omitempty"`
 	Attempts int             `json:"attempts,omitempty"`
@@ -63,22 +68,46 @@ func (c *connection) token() *Token {
 }
 
 // mint makes sure that there is a token to deliver which is newer than the given one, unless the source has nothing newer.
-func (c *connection) mint(ctx workflow.Context, newerThan int64) (endpoint.MintResult, error) {
+//
+// It may take minutes, so it is given up as soon as something else is asked for: what a worker mints meanwhile is there the
+// next time.
+func (c *connection) mint(
+	ctx workflow.Context, newerThan int64, interrupted func() bool,
+) (endpoint.MintResult, error) {
 	t := c.token()
 	before := c.WaitingFor
 	c.WaitingFor = WaitingToken
-	var res endpoint.MintResult
-	err := workflow.ExecuteActivity(mintOptions(ctx, "have a token for "+c.Key.Name),
+	mintCtx, stop := workflow.WithCancel(ctx)
+	defer stop()
+	minting := workflow.ExecuteActivity(mintOptions(mintCtx, "have a token for "+c.Key.Name),
 		endpoint.MintName, endpoint.MintRequest{
 			Key: c.Key, Revision: c.Entry.DesiredRevision, Sequence: newerThan, Force: t.Distrusted,
-		}).Get(ctx, &res)
+		})
+	await(ctx, func() bool { return minting.IsReady() || interrupted() })
 	c.WaitingFor = before
+	if !minting.IsReady() {
+		return endpoint.MintResult{}, errInterrupted
+	}
+	var res endpoint.MintResult
+	err := minting.Get(ctx, &res)
 	if err != nil || res.DesiredChanged {
+		t.RefusedDigest = refusedDigest(err)
 		return res, err
 	}
+	t.RefusedDigest = ""
 	t.Current, t.ExpiresAt, t.RenewAt = res.Sequence, res.ExpiresAt, res.RenewAt
 	t.Distrusted, t.Failure, t.RetryAt, t.Attempts = false, nil, nil, 0
 	return res, nil
+}
+
+// errInterrupted says that something else was asked for while a token was being minted.
+var errInterrupted = errors.New("something else was asked for")
+
+// refusedDigest reads which token the endpoint refused, where that is why there is none.
+func refusedDigest(err error) string {
+	f, _ := apperr.FailureOf(err)
+	digest, _ := f.Details["refusedDigest"].(string)
+	return digest
 }
 
 // mintForRepair has a token before anything is pushed. It reports whether the repair may go on.
@@ -90,8 +119,16 @@ func (c *connection) mintForRepair(ctx workflow.Context) bool {
 		c.fail(ctx, *t.Refusal)
 		return false
 	}
-	res, err := c.mint(ctx, c.token().Refused)
+	newerThan := c.token().Refused
+	if c.token().Distrusted {
+		newerThan = max(newerThan, c.token().Current)
+	}
+	res, err := c.mint(ctx, newerThan, c.urgent)
 	switch {
+	case errors.Is(err, errInterrupted):
+		c.apply(ctx, delivery.Deferred{Revision: c.Entry.DesiredRevision, Reason: err.Error()})
+		c.WaitingFor = ""
+		return false
 	case temporal.IsCanceledError(err):
 		return false
 	case err != nil:
@@ -115,9 +152,9 @@ func (c *connection) mintForRepair(ctx workflow.Context) bool {
 // renew has the next token minted while the connection is ready and stays so: the delivered one still works.
 func (c *connection) renew(ctx workflow.Context) {
 	t := c.token()
-	res, err := c.mint(ctx, t.Delivered)
+	res, err := c.mint(ctx, t.Delivered, c.woken)
 	switch {
-	case temporal.IsCanceledError(err):
+	case errors.Is(err, errInterrupted), temporal.IsCanceledError(err):
 	case err != nil:
 		f := failureOf(err, health.StageTokenMint)
 		t.Failure = &f
@@ -219,7 +256,14 @@ func (c *connection) tokenSeen() *engine.TokenSeen {
 		return nil
 	}
 	t := c.token()
-	return &engine.TokenSeen{Sequence: t.Delivered, Tried: t.Current, ExpiresAt: t.DeliveredExpiresAt, RetryAt: t.RetryAt}
+	retryAt := t.RetryAt
+	if last := c.Entry.LastAttemptAt; c.Entry.State != delivery.Ready && last != nil {
+		at := last.Add(repairPause)
+		retryAt = &at
+	}
+	return &engine.TokenSeen{
+		Sequence: t.Delivered, Tried: t.Current, ExpiresAt: t.DeliveredExpiresAt, Refused: t.RefusedDigest, RetryAt: retryAt,
+	}
 }
 
 // tokenDue has another token minted: one that is soon of no use, or is missing.
@@ -231,7 +275,7 @@ func (c *connection) tokenDue(ctx workflow.Context) {
 	// What the repair before this one had is not good enough any more.
 	c.token().Refused = c.token().Current
 	c.Token.newEpisode()
-	c.Intents.Repair = true
+	c.repairSoon(ctx)
 }
 
 // tokenRenewed delivers a token that is newer than what the engine was given.
@@ -241,5 +285,21 @@ func (c *connection) tokenRenewed(ctx workflow.Context) {
 		return
 	}
 	c.Token.newEpisode()
+	c.repairSoon(ctx)
+}
+
+// repairSoon repairs because a look says that it may help now. Looks say so no sooner than a while after the last attempt;
+// where a worker's clock goes wrong that is waited for here, so that it never becomes a loop.
+func (c *connection) repairSoon(ctx workflow.Context) {
+	if last := c.Entry.LastAttemptAt; last != nil {
+		if left := last.Add(repairPause).Sub(workflow.Now(ctx)); left > 0 {
+			woken, err := workflow.AwaitWithOptions(ctx, workflow.AwaitOptions{
+				Timeout: left, TimerOptions: workflow.TimerOptions{Summary: "pause before the next attempt"},
+			}, c.woken)
+			if err != nil || woken {
+				return
+			}
+		}
+	}
 	c.Intents.Repair = true
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"go.temporal.io/sdk/activity"
 
 	"github.com/holdfast-mcp/holdfast/activities/desired"
 	"github.com/holdfast-mcp/holdfast/activities/endpoint"
@@ -92,6 +93,61 @@ func TestARenewalThatFailsLeavesTheConnectionReadyAndIsTriedAgain(t *testing.T) 
 		require.Equal(t, s.Token.NextAttemptAt, w.looks[len(w.looks)-1].Token.RetryAt)
 	})
 	w.run(4 * time.Minute)
+}
+
+func TestAMintThatTakesLongIsGivenUpForWhatIsAskedFor(t *testing.T) {
+	t.Parallel()
+	w := newTokenWorld(t, time.Hour)
+	w.onMint = func(endpoint.MintRequest) (endpoint.MintResult, error) {
+		return endpoint.MintResult{}, activity.ErrResultPending
+	}
+	w.at(10*time.Second, func() {
+		require.Equal(t, connection.WaitingToken, w.snapshot().WaitingFor)
+		w.set(func() { w.wanted = off() })
+		w.env.SignalWorkflow(connection.SignalDesiredChanged, connection.DesiredChanged{})
+	})
+	w.at(20*time.Second, func() {
+		s := w.snapshot()
+		require.Equal(t, delivery.Failed, s.State)
+		require.Equal(t, health.CodeDisabled, s.Failure.Code)
+		require.Empty(t, w.registers)
+	})
+	w.run(time.Minute)
+}
+
+func TestATokenThatIsGoneBeforeItIsPushedIsMintedAnew(t *testing.T) {
+	t.Parallel()
+	w := newTokenWorld(t, time.Hour)
+	gone := 2
+	w.onRegister = func(engine.RegisterRequest) (engine.RegisterResult, error) {
+		if gone--; gone >= 0 {
+			return engine.RegisterResult{Outcome: engine.RegisterTokenMissing}, nil
+		}
+		return delivered(), nil
+	}
+	w.at(time.Minute, func() {
+		require.Equal(t, delivery.Ready, w.snapshot().State)
+		require.Len(t, w.mints, 3)
+	})
+	w.run(2 * time.Minute)
+}
+
+func TestALookThatAsksForARepairAgainAndAgainIsNoLoop(t *testing.T) {
+	t.Parallel()
+	w := newTokenWorld(t, 0)
+	refused := health.InvalidToken(health.StageTransportAuth, health.AliasAuthInvalid, "http 401")
+	refused.Details = map[string]any{"refusedDigest": "d1"}
+	w.onMint = func(endpoint.MintRequest) (endpoint.MintResult, error) {
+		return endpoint.MintResult{}, apperr.FailedFinally(refused, nil)
+	}
+	w.onInspect = func(in engine.InspectRequest) (engine.InspectResult, error) {
+		return engine.InspectResult{Decision: engine.DecisionTokenDue, Status: "missing"}, nil
+	}
+	w.at(time.Hour, func() {
+		require.LessOrEqual(t, len(w.mints), 122)
+		require.Equal(t, "d1", w.looks[len(w.looks)-1].Token.Refused, "a variable that still holds it holds nothing new")
+	})
+	w.run(time.Hour + time.Second)
 }
 
 func TestASourceThatHasNothingNewerIsNotAskedInALoop(t *testing.T) {

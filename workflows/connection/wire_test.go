@@ -47,7 +47,7 @@ func wireNames() []string {
 		},
 		"outcome": {
 			string(engine.RegisterDelivered), string(engine.RegisterAlreadyProven), string(engine.RegisterEngineBusy),
-			string(engine.RegisterDesiredChanged), string(engine.RegisterRejected),
+			string(engine.RegisterDesiredChanged), string(engine.RegisterRejected), string(engine.RegisterTokenMissing),
 		},
 		"state": {
 			string(delivery.NotDesired), string(delivery.Pending), string(delivery.Registering), string(delivery.Ready),
