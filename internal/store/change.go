@@ -29,8 +29,8 @@ func (s *Store) putChanged(ctx context.Context, c change) (changed bool, err err
 	return changed && err == nil, err
 }
 
-// deleteWithToken deletes a row and forgets what was minted for its credential. The token's row stays with its sequence, so that
-// a number never stands for two tokens.
+// deleteWithToken deletes a row and forgets what was minted for its credential, from whichever source. The tokens' rows stay with
+// their sequences, so that a number never stands for two tokens.
 func (s *Store) deleteWithToken(ctx context.Context, credential, query string, args ...any) (existed bool, err error) {
 	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
 		result, err := tx.ExecContext(ctx, query, args...)

@@ -103,9 +103,11 @@ const (
 			renew_at = excluded.renew_at,
 			dropped = CASE WHEN credential_token.dropped = 1 OR excluded.access_token IS NULL THEN 1 ELSE 0 END`
 
-	sqlDropToken = `UPDATE credential_token SET dropped = 1 WHERE credential = $1 AND (sequence = $2 OR $2 = 0) AND dropped = 0` //nolint:gosec // SQL, no credential
+	sqlDropToken = `UPDATE credential_token SET dropped = 1 WHERE credential = $1 AND (sequence <= $2 OR $2 = 0) AND dropped = 0` //nolint:gosec // SQL, no credential
 
-	sqlForgetToken = `UPDATE credential_token SET access_token = NULL, refresh_token = NULL, dropped = 1 WHERE credential = $1` //nolint:gosec // SQL, no credential
+	// A credential has a row for each source that it was minted from: its name, "#" and what names the source.
+	sqlForgetToken = `UPDATE credential_token SET access_token = NULL, refresh_token = NULL, dropped = 1
+		WHERE credential = $1 OR substr(credential, 1, length($1) + 1) = $1 || '#'` //nolint:gosec // SQL, no credential
 
 	sqlLease = `SELECT holder, fence, held_until FROM credential_lease WHERE credential = $1`
 

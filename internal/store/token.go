@@ -10,6 +10,7 @@ import (
 
 // Token is what was minted last for a credential.
 type Token struct {
+	// Credential is the credential of a config, or one of its sources: the credential, "#" and a name of the source.
 	Credential   string
 	SourceDigest string // of the token source that it was minted from
 	Sequence     int64  // from 1 on, one more with each token of the credential; 0: only a refresh token so far
@@ -50,7 +51,7 @@ func (s *Store) Token(ctx context.Context, credential string) (Token, error) {
 // has taken, still writes: a refresh token that was exchanged would be lost otherwise.
 func (s *Store) PutToken(ctx context.Context, lease TokenLease, token Token) error {
 	if token.Credential != lease.Credential {
-		return fmt.Errorf("put token: lease is for credential %q, token for %q", lease.Credential, token.Credential)
+		return fmt.Errorf("put a token: the lease is for credential %q, the token for %q", lease.Credential, token.Credential)
 	}
 	if token.AccessToken == "" {
 		return fmt.Errorf("put token of credential %q: an access token is needed", token.Credential)
@@ -68,7 +69,7 @@ func (s *Store) PutToken(ctx context.Context, lease TokenLease, token Token) err
 }
 
 // DropToken marks a token as not to be sent any more, and tells whether it was not marked before. sequence is the token that is
-// distrusted: a newer one stays. 0 stands for any.
+// distrusted, and with it all before: a newer one stays. 0 stands for any.
 func (s *Store) DropToken(ctx context.Context, credential string, sequence int64) (dropped bool, err error) {
 	result, err := s.write.ExecContext(ctx, sqlDropToken, credential, sequence)
 	if err != nil {

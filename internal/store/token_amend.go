@@ -12,7 +12,7 @@ import (
 // row that was not there is a dropped one too, under the sequence 0.
 func (s *Store) AmendToken(ctx context.Context, lease TokenLease, token Token) error {
 	if token.Credential != lease.Credential {
-		return fmt.Errorf("amend token: lease is for credential %q, token for %q", lease.Credential, token.Credential)
+		return fmt.Errorf("amend a token: the lease is for credential %q, the token for %q", lease.Credential, token.Credential)
 	}
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
 		if err := stillHeld(ctx, tx, lease); err != nil {

@@ -62,6 +62,8 @@ func TestADistrustedTokenIsDroppedAndANewerOneStays(t *testing.T) {
 	require.NoError(t, opened.PutToken(ctx, lease, token))
 	token.Sequence, token.Dropped = 3, false
 	requireToken(t, opened, token)
+	drop(7, true)
+	require.NoError(t, opened.PutToken(ctx, lease, token))
 	drop(0, true)
 }
 
@@ -242,10 +244,23 @@ func TestTokensAreForgottenWithTheirConfig(t *testing.T) {
 		require.NoError(t, err)
 		token := store.Token{Credential: tc.credential, AccessToken: "access", RefreshToken: "refresh", MintedAt: monday}
 		require.NoError(t, opened.PutToken(ctx, lease, token))
+		source, other := token, token
+		source.Credential, other.Credential = tc.credential+"#source", tc.credential+"b#source"
+		for _, each := range []store.Token{source, other} {
+			of, err := opened.AcquireTokenLease(ctx, each.Credential, "me", monday, time.Minute)
+			require.NoError(t, err)
+			require.NoError(t, opened.PutToken(ctx, of, each))
+		}
 		existed, err := tc.remove()
 		require.NoError(t, err)
 		require.True(t, existed)
-		got, err := opened.Token(ctx, tc.credential)
+		got, err := opened.Token(ctx, source.Credential)
+		require.NoError(t, err)
+		require.Equal(t, store.Token{Credential: source.Credential, Sequence: 1, MintedAt: monday, Dropped: true}, got)
+		got, err = opened.Token(ctx, other.Credential)
+		require.NoError(t, err)
+		require.Equal(t, "access", got.AccessToken, "another config whose name begins alike")
+		got, err = opened.Token(ctx, tc.credential)
 		require.NoError(t, err)
 		require.Equal(t, store.Token{Credential: tc.credential, Sequence: 1, MintedAt: monday, Dropped: true}, got)
 		require.NoError(t, opened.PutToken(ctx, lease, token))
