@@ -253,3 +253,53 @@ func TestDoctorNamesWhatSomebodySwitchedOff(t *testing.T) {
 	require.Contains(t, info.Message, "(too loud)")
 	require.Contains(t, info.Action, "holdfast connection enable "+s.key.Workspace+"/cloud")
 }
+
+func TestDoctorTellsOfEachTroubleByItselfAndNamesTheToolsThatAreMissing(t *testing.T) {
+	t.Parallel()
+	s := newSimulated(t, stack.Options{}, simulator.EndpointOptions{})
+	var keys []delivery.Key
+	for _, tools := range [][]string{{"alpha"}, {"alpha"}, {"beta", "search_capabilities"}} {
+		keys = append(keys, s.Apply(stack.Want{
+			Workspace: "w-" + testkit.UniqueName(), Name: "cloud", EngineURL: s.engine.BaseURL(), URL: s.endpoint.URL(), Expected: tools,
+		}))
+	}
+	for _, key := range keys {
+		s.AwaitState(key, delivery.Failed, soon)
+	}
+	var told []string
+	testkit.Eventually(t, soon, func() bool {
+		told = nil
+		for _, one := range doctor(t, s.Stack) {
+			if one.Level == "warn" && one.Subject == "connections" {
+				told = append(told, one.Message)
+			}
+		}
+		return len(told) == 2 && strings.HasPrefix(told[1]+told[0], "1 ") != strings.HasPrefix(told[0]+told[1], "1 ")
+	}, "each trouble is told by itself")
+	slices.SortFunc(told, func(a, b string) int { return strings.Compare(b, a) })
+	require.Contains(t, told[0], ", missing alpha: ")
+	require.Contains(t, told[0], keys[0].Workspace)
+	require.Contains(t, told[0], keys[1].Workspace)
+	require.Contains(t, told[1], ", missing beta: "+keys[2].Workspace)
+}
+
+func TestDoctorTellsOfAVariableThatTheWorkerLacks(t *testing.T) {
+	t.Parallel()
+	s := newSimulated(t, stack.Options{}, simulator.EndpointOptions{})
+	key := s.Apply(stack.Want{
+		Workspace: "w-" + testkit.UniqueName(), Name: "cloud", EngineURL: s.engine.BaseURL(), URL: s.endpoint.URL(),
+		TokenSource: &desired.TokenSource{Kind: desired.SourceEnv, Variable: "NOT_SET_IN_THE_WORKER"},
+	})
+	s.AwaitState(key, delivery.Failed, soon)
+	subject := "token of " + key.Workspace + "/cloud"
+	var got verdict
+	testkit.Eventually(t, soon, func() bool {
+		got = doctor(t, s.Stack, "NOT_SET_IN_THE_WORKER=set-for-the-doctor-alone")
+		return slices.Contains(got.bad(), "fail "+subject)
+	}, "the worker's own lack is what is wrong")
+	told := got.about(t, "fail", subject)
+	require.Contains(t, told.Message, "the variable NOT_SET_IN_THE_WORKER: token_source_invalid")
+	require.NotContains(t, told.Message, ".:")
+	require.Contains(t, told.Action, "where the worker runs, and start the worker anew")
+	require.NotContains(t, got.about(t, "warn", "endpoint of "+key.Workspace+"/cloud").Action, "start a worker")
+}

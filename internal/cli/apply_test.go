@@ -82,6 +82,7 @@ func TestABrokenApplyChangesNothingAndTellsNoSecret(t *testing.T) {
 		{"header without a value", one("--header", "Authorization:"), "has no value"},
 		{"header twice", one("--header", "A: "+canary, "--header", "a: "+canary), "given twice"},
 		{"value in place of a variable", one("--header-env", "Authorization="+canary), "not set"},
+		{"variable that is not set", one("--header-env", "Authorization=SEARCH_AUTH_2"), "the variable SEARCH_AUTH_2 is not set"},
 		{"value in place of a file", one("--header-file", "Authorization="+canary), "cannot be read"},
 		{"password in place of a variable", one("--engine-password-env", canary), "not set"},
 		{"password twice", one("--engine-password-env", "A", "--engine-password-file", "b"), "not both"},

@@ -125,6 +125,15 @@ func TestHealthForPeopleSaysTheProbesFailureBesideTheEngines(t *testing.T) {
 	require.Contains(t, table, "http 401")
 }
 
+func TestHealthTellsTheStatusOfAStepOnce(t *testing.T) {
+	t.Parallel()
+	d := newDelivered(t)
+	d.endpoint.Rotate("another")
+	d.run("connection", "health", "acme/search", "--probe")
+	require.Contains(t, d.stdout.String(), "http 401")
+	require.NotContains(t, d.stdout.String(), "http 401, http 401")
+}
+
 func TestHealthForProgramsIsTheDocument(t *testing.T) {
 	t.Parallel()
 	d := newDelivered(t)

@@ -1,9 +1,11 @@
 package cli_test
 
 import (
+	"encoding/json"
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -158,4 +160,56 @@ func TestDoctorSaysOfADamagedRowWhatToDo(t *testing.T) {
 	l.dialFault = nil
 	l.run("account", "remove", "team/search")
 	require.Equal(t, map[string]store.IntentKind{"team/search": store.IntentRemoved}, l.decided(), "it can be taken away all the same")
+}
+
+func TestDoctorSaysOfWhatWasRemovedHowToWantItAgain(t *testing.T) {
+	t.Parallel()
+	l := team(t)
+	l.store(func(st *store.Store) {
+		for _, intent := range []store.Intent{
+			{Workspace: "acme", Name: "search", Kind: store.IntentRemoved},
+			{Workspace: "lone", Name: "gone", Kind: store.IntentRemoved},
+			{Workspace: "lone", Name: "own", Kind: store.IntentRemoved},
+			{Account: "team", Name: "search", Kind: store.IntentRemoved},
+			{Account: "team", Name: "gone", Kind: store.IntentRemoved},
+		} {
+			_, err := st.PutIntent(t.Context(), intent)
+			require.NoError(t, err)
+		}
+	})
+	down(l)
+	l.run("doctor", "-o", "json")
+	var actions []string
+	for _, one := range document[diagnosis](l).Findings {
+		if one.Subject == "intents" {
+			actions = append(actions, one.Action)
+		}
+	}
+	const again = "to want it again, apply it again: holdfast connection apply"
+	require.ElementsMatch(t, []string{
+		"to want it again: holdfast connection enable acme/search", again, "to want it again: holdfast connection enable lone/own",
+		"to want it again: holdfast account enable team/search", again,
+	}, actions)
+	l.dialFault = nil
+	require.Zero(t, l.run("connection", "enable", "lone/own"), l.stderr)
+}
+
+func TestDoctorAsksTheGatewayOfTheDevThatRuns(t *testing.T) {
+	t.Parallel()
+	gateway := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path != "/healthz" {
+			w.WriteHeader(http.StatusNotFound)
+		}
+	}))
+	t.Cleanup(gateway.Close)
+	l := prepared(t)
+	l.environ = append(l.environ, "HOLDFAST_GATEWAY_LISTEN=127.0.0.1:1")
+	info, err := json.Marshal(cli.DevInfo{Temporal: "127.0.0.1:1", Gateway: gateway.URL, PID: os.Getpid()})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(l.dataDir, cli.DevInfoFile), info, 0o600))
+	down(l)
+	l.run("doctor", "-o", "json")
+	got := document[diagnosis](l)
+	require.Equal(t, "ok", got.levels()["gateway"])
+	require.Contains(t, got.Findings[len(got.Findings)-1].Message, gateway.Listener.Addr().String())
 }

@@ -55,6 +55,13 @@ func TestFleetStatusNeedsNoWorker(t *testing.T) {
 	require.Contains(t, l.stdout.String(), "in order: 3 connections")
 	require.Contains(t, l.stderr.String(), "no worker answers")
 
+	l.fleet.passes = &fleet.Snapshot{}
+	require.Zero(t, l.run("fleet", "status"), l.stderr)
+	require.Contains(t, l.stdout.String(), "no pass changed anything or was asked for")
+	l.fleet.passes = &fleet.Snapshot{Passes: 1, Started: 1, Engines: 2}
+	require.Zero(t, l.run("fleet", "status"), l.stderr)
+	require.Contains(t, l.stdout.String(), "1 connection started, 0 ended, 2 watches started, in 1 pass that changed something or was asked for")
+
 	l.fleet.passes = &fleet.Snapshot{Passes: 1, Started: 2, Last: &fleet.Pass{At: noon.Add(time.Hour)}}
 	require.Zero(t, l.run("fleet", "status", "-o", "json"), l.stderr)
 	require.Empty(t, l.stderr.String())

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-mcp/holdfast/activities/engine"
 	"github.com/holdfast-mcp/holdfast/internal/cli"
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
 	"github.com/holdfast-mcp/holdfast/internal/domain/health"
@@ -255,4 +256,19 @@ func TestWatchEndsWellAtItsTimeoutAndAtCtrlC(t *testing.T) {
 	testkit.Eventually(t, 10*time.Second, func() bool { return strings.Contains(stdout.String(), `"to":"ready"`) }, "how it stands")
 	interrupt()
 	require.Zero(t, <-code)
+}
+
+func TestToolsOfAServerThatWasNeverReachedAreUnknown(t *testing.T) {
+	t.Parallel()
+	l := prepared(t)
+	l.want("/srv/acme")
+	l.connections.describe = running(standing(delivery.Failed, "r1").Delivery)
+	h := standing(delivery.Failed, "r1")
+	h.Tools = &engine.Tools{CheckedAt: noon}
+	l.connections.health = func() (connection.Health, error) { return h, nil }
+	require.Zero(t, l.run("connection", "get", "acme/search"), l.stderr)
+	require.Regexp(t, `(?m)^tools +-$`, l.stdout.String())
+	h.Tools = &engine.Tools{CheckedAt: noon, LastOKAt: &noon}
+	require.Zero(t, l.run("connection", "get", "acme/search"), l.stderr)
+	require.Contains(t, l.stdout.String(), "0 listed at")
 }

@@ -80,7 +80,7 @@ func (s *session) setup(ctx context.Context) (steps []setupStep, err error) {
 		return steps, fmt.Errorf("start workflows: %w", err)
 	}
 	if total > 0 {
-		note("workflows", started > 0, "%d of %d connections had none running, started now", started, total)
+		note("workflows", started > 0, "%d of %s had none running, started now", started, count(total, "connection"))
 	}
 	return steps, nil
 }

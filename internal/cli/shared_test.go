@@ -332,6 +332,10 @@ func TestAccountListShowsWhatIsSharedAndNoSecret(t *testing.T) {
 	require.Zero(t, l.run("account", "list"), l.stderr)
 	require.Contains(t, l.stdout.String(), "team/search")
 	require.Contains(t, l.stdout.String(), "client_credentials")
+	path := l.file("open.yaml", "accounts:\n  - id: open\n    connections: [{name: s, url: \"http://127.0.0.1:1/mcp\"}]\n")
+	require.Zero(t, l.run("connection", "apply", "-f", path), l.stderr)
+	require.Zero(t, l.run("account", "list", "--account", "open"), l.stderr)
+	require.NotContains(t, l.stdout.String(), "header")
 	require.Zero(t, l.run("account", "list", "--account", "none"), l.stderr)
 	require.Empty(t, l.stdout.String())
 }

@@ -62,6 +62,7 @@ func TestTokenCommandsRefuseWhatTheyCannotDo(t *testing.T) {
 		code int
 		says string
 	}{
+		{[]string{"token", "create"}, cli.ExitUsage, "missing: --role, --name"},
 		{[]string{"token", "create", "--name", "x"}, cli.ExitUsage, "--role"},
 		{[]string{"token", "create", "--role", "root", "--name", "x"}, cli.ExitUsage, "viewer"},
 		{[]string{"token", "create", "--role", "owner"}, cli.ExitUsage, "name"},
