@@ -31,6 +31,7 @@ type fakeConnections struct {
 	answers map[string]int                     // how often an update id was carried out
 	ready   map[string]connection.Projection   // by workflow id
 	moves   map[string][]connection.Transition // by workflow id
+	tells   func(delivery.Key) connection.Snapshot
 	pages   func(connection.Filter, connection.Page) ([]connection.Listed, string, error)
 	lists   int
 }
@@ -143,7 +144,12 @@ func (f *fakeConnections) Projection(_ context.Context, key delivery.Key) (conne
 }
 
 func (f *fakeConnections) Describe(_ context.Context, key delivery.Key) (connection.Description, error) {
+	f.mu.Lock()
 	snapshot := snapshotOf(key)
+	if f.tells != nil {
+		snapshot = f.tells(key)
+	}
+	f.mu.Unlock()
 	return connection.Description{
 		WorkflowID: connection.ID(key), RunID: "run", Running: true, StartedAt: time.Now(), Snapshot: &snapshot,
 	}, f.note("describe", key, "", "")

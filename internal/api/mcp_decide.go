@@ -59,7 +59,7 @@ func postEnabled(a *API, c *call) (*job, error) {
 		for _, t := range targets {
 			rows = append(rows, t.workspace)
 		}
-		list, err := a.mcps(ctx, rows)
+		list, err := a.mcpsWith(ctx, rows, a.settled(ctx, targets))
 		if err != nil {
 			return nil, err
 		}

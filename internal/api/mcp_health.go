@@ -1,19 +1,56 @@
 package api
 
 import (
+	"context"
 	"strings"
+
+	"github.com/holdfast-mcp/holdfast/workflows/connection"
 )
 
 // getHealth reads the whole health document; an unhealthy connection is a good answer.
 func getHealth(a *API, c *call) (*reply, error) {
-	m := model{Provider: strings.TrimSpace(c.query.Get("provider")), Model: strings.TrimSpace(c.query.Get("model"))}
-	if err := m.check(); err != nil {
+	m, err := c.model()
+	if err != nil {
 		return nil, err
 	}
 	t, err := a.target(c, workspaceParam(c))
 	if err != nil {
 		return nil, err
 	}
+	return a.readHealth(c, t, m)
+}
+
+// getConnectionHealth is getHealth for a connection that there is: wanted, or with a workflow that still runs.
+func getConnectionHealth(a *API, c *call) (*reply, error) {
+	m, err := c.model()
+	if err != nil {
+		return nil, err
+	}
+	t, err := a.target(c, "workspace")
+	if err != nil {
+		return nil, err
+	}
+	if !t.wanted() {
+		d, err := query(c.Context(), a, func(ctx context.Context) (connection.Description, error) {
+			return a.Connections.Describe(ctx, t.key)
+		})
+		if missing(err) || err == nil && !d.Running {
+			return nil, fail(CodeConnectionNotFound)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return a.readHealth(c, t, m)
+}
+
+// model is the model that the query names.
+func (c *call) model() (model, error) {
+	m := model{Provider: strings.TrimSpace(c.query.Get("provider")), Model: strings.TrimSpace(c.query.Get("model"))}
+	return m, m.check()
+}
+
+func (a *API) readHealth(c *call, t target, m model) (*reply, error) {
 	document, err := a.health(c.Context(), t.key, m.options(truthy(c.query.Get("probe"))))
 	if err != nil {
 		return nil, err

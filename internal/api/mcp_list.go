@@ -3,6 +3,7 @@ package api
 import (
 	"context"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -24,12 +25,13 @@ type mcpItem struct {
 	Enabled     bool                         `json:"enabled"`
 	Config      desired.Redacted             `json:"config"`
 	TokenSource *desired.RedactedTokenSource `json:"tokenSource,omitempty"`
-	// State is empty where no workflow has told one yet.
+	// State is that of what is wanted now: pending until the workflow has told of it; empty where no workflow has told anything
+	// yet. A server that is switched off, as enabled says, is failed there with the code cloud_mcp_disabled.
 	State     delivery.State `json:"state,omitempty"`
 	UpdatedAt *time.Time     `json:"updatedAt,omitempty"`
 }
 
-// engineSync tells whether the engine has what is wanted.
+// engineSync tells whether the engine has what is wanted. What is switched off, and is not delivered for that, is no failure.
 type engineSync struct {
 	Status   string        `json:"status" enum:"ok,failed"`
 	At       *time.Time    `json:"at"`
@@ -66,24 +68,35 @@ func getMCPs(a *API, c *call) (*reply, error) {
 
 // mcps lists the MCP servers of directories of one workspace.
 func (a *API) mcps(ctx context.Context, rows []store.Workspace) (mcpList, error) {
+	return a.mcpsWith(ctx, rows, nil)
+}
+
+// mcpsWith is mcps with what some workflows have told since, by workflow id: the list of Temporal lags behind.
+func (a *API) mcpsWith(ctx context.Context, rows []store.Workspace, newer map[string]*connection.Snapshot) (mcpList, error) {
 	list := mcpList{Items: []mcpItem{}, EngineSync: engineSync{Status: "ok", Failures: []syncFailure{}}}
 	published, err := a.published(ctx, rows[0].ID)
 	if err != nil {
 		return list, err
 	}
+	maps.Copy(published, newer)
 	for _, row := range rows {
 		targets, err := a.wantedIn(ctx, row)
 		if err != nil {
 			return list, err
 		}
 		for _, t := range targets {
-			list.add(t, published[connection.ID(t.key)])
+			revision, err := a.revision(ctx, t.key)
+			if err != nil {
+				return list, err
+			}
+			list.add(t, published[connection.ID(t.key)], revision)
 		}
 	}
 	return list, nil
 }
 
-func (l *mcpList) add(t target, s *connection.Snapshot) {
+// add adds a connection; a snapshot of another revision than the one that is wanted says nothing of that one.
+func (l *mcpList) add(t target, s *connection.Snapshot, revision string) {
 	e := t.effective
 	item := mcpItem{
 		Name: t.key.Name, Directory: t.key.Directory, Source: "workspace", Profile: e.Profile,
@@ -93,12 +106,16 @@ func (l *mcpList) add(t target, s *connection.Snapshot) {
 	if e.Shared {
 		item.Source = "account"
 	}
-	if s != nil {
+	switch {
+	case s == nil:
+	case revision != "" && !about(s, revision):
+		item.State = delivery.Pending
+	default:
 		item.State = s.State
 		if at := s.UpdatedAt; at != nil && (l.EngineSync.At == nil || at.After(*l.EngineSync.At)) {
 			l.EngineSync.At = at
 		}
-		if f := s.Failure; f != nil {
+		if f := s.Failure; f != nil && (item.Enabled || f.Code != health.CodeDisabled) {
 			l.EngineSync.Status = "failed"
 			l.EngineSync.Failures = append(l.EngineSync.Failures,
 				syncFailure{Name: item.Name, Directory: item.Directory, Code: f.Code, Message: f.Message})

@@ -24,7 +24,7 @@ var (
 		{name: "provider", about: "with model: tell whether this model may use the tools"},
 		{name: "model", about: "with provider"},
 	}
-	probeParam = param{name: "probe", about: "1 or true: ask the MCP endpoint itself"}
+	probeParam = param{name: "probe", about: "1 or true: ask the MCP endpoint itself, whatever the engine says of it"}
 )
 
 // Errors that whole groups of routes have in common.
@@ -145,7 +145,7 @@ func connectionRoutes() []*route {
 		{
 			method: http.MethodGet, path: pathConnection + "/health", id: "getConnectionHealth", tag: "connections", least: auth.RoleViewer,
 			summary: "The whole health document", params: append([]param{probeParam, inDirectory}, forModel...),
-			ok: answer{status: http.StatusOK, of: of[diagnosis.Document]()}, fails: aboutConnection, read: getHealth,
+			ok: answer{status: http.StatusOK, of: of[diagnosis.Document]()}, fails: aboutConnection, read: getConnectionHealth,
 		},
 		{
 			method: http.MethodGet, path: pathConnection + "/events", id: "streamEvents", tag: "connections", least: auth.RoleViewer,

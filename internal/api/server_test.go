@@ -238,6 +238,8 @@ func TestTheListShowsWhatIsWantedAndWhetherTheEngineHasIt(t *testing.T) {
 	failed := snapshotOf(r.key("own"))
 	require.NoError(t, json.Unmarshal([]byte(`{"code":"mcp_endpoint_unreachable","stage":"engine_delivery","message":"gone"}`), &failed.Failure))
 	failed.State = delivery.Failed
+	revision := r.revision("own")
+	failed.DesiredRevision = &revision
 	r.connections.pages = func(f connection.Filter, _ connection.Page) ([]connection.Listed, string, error) {
 		require.Equal(t, workspace, f.Workspace)
 		return []connection.Listed{{WorkflowID: connection.ID(r.key("own")), Workspace: workspace, Name: "own", Snapshot: &failed}}, "", nil
@@ -264,6 +266,10 @@ func TestTheListShowsWhatIsWantedAndWhetherTheEngineHasIt(t *testing.T) {
 	require.Equal(t, "failed", list.EngineSync.Status)
 	require.NotNil(t, list.EngineSync.At)
 	require.Equal(t, "mcp_endpoint_unreachable", list.EngineSync.Failures[0].Code)
+
+	r.post("/workspace/w1/mcp", `{"name":"own","config":{"url":"http://127.0.0.1:6/mcp"}}`).requireOK().into(&list)
+	require.Equal(t, "pending", list.Items[0].State, "what was told is of another config")
+	require.Equal(t, "ok", list.EngineSync.Status)
 }
 
 func TestAddingAServerStoresItAndTellsItsWorkflow(t *testing.T) {
