@@ -25,9 +25,9 @@ func (w *writer) noteMove(ctx context.Context, from, to store.Workspace) (err er
 		}
 	}
 	w.moves = append(w.moves, move{from: from, to: to})
-	switch {
-	case from.EngineID == to.EngineID:
-	case from.EngineID == "":
+	switch from.EngineID {
+	case to.EngineID:
+	case "":
 		w.say("holdfast: workspace %s gets engine %s", to, to.EngineID)
 	default:
 		w.say("holdfast: workspace %s moves from engine %s to %s", to, from.EngineID, to.EngineID)

@@ -12,6 +12,8 @@ const applyLong = `Says what is wanted, from flags or from YAML files of many wo
 refused changes nothing. Applying the same again changes nothing either.
 
 An engine is named by its URL, or by the id of one that was applied before. Credentials that are not given again are kept.
+A workspace that is given another engine moves there with all its connections, and one that is given another account gets
+what that one shares in place of what its old one shared. Both are told.
 VAR and the file of a header hold its whole value, such as "Bearer ..."; those of a token hold the token alone.
 
 Applying a connection that was removed wants it again. One that was switched off stays off: see holdfast connection enable.
