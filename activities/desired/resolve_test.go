@@ -138,12 +138,14 @@ func TestWhatAPersonSwitchedOffTellsWhoDidItAndHowToUndoIt(t *testing.T) {
 		undo   string
 	}{
 		"for the workspace": {
-			store.Intent{By: "cli:jane", Reason: "rotating, password=" + secret, UpdatedAt: at},
-			[]string{"for workspace ", "by cli:jane", "2026-03-04 05:06:07 UTC", "rotating"}, "holdfast connection enable ",
+			intent: store.Intent{By: "cli:jane", Reason: "rotating, password=" + secret, UpdatedAt: at},
+			told:   []string{"for workspace ", "by cli:jane", "2026-03-04 05:06:07 UTC", "rotating"},
+			undo:   "holdfast connection enable ",
 		},
 		"for the account": {
-			store.Intent{Account: "acme", By: "ops", UpdatedAt: at}, []string{"for account acme", "by ops", "no reason"},
-			"holdfast account enable acme/",
+			intent: store.Intent{Account: "acme", By: "ops", UpdatedAt: at},
+			told:   []string{"for account acme", "by ops", "no reason"},
+			undo:   "holdfast account enable acme/",
 		},
 	} {
 		t.Run(claim, func(t *testing.T) {

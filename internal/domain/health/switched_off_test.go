@@ -28,7 +28,8 @@ func TestADecisionIsToldWithWhatIsKnownOfIt(t *testing.T) {
 			"To switch it on again, run holdfast account enable acme/n.",
 		},
 		"a name that a shell takes apart": {
-			health.Decision{Workspace: "w", Name: "it's one"}, "The MCP server was switched off for workspace w; no reason was given.",
+			health.Decision{Workspace: "w", Name: "it's one"},
+			"The MCP server was switched off for workspace w; no reason was given.",
 			`To switch it on again, run holdfast connection enable 'w/it'\''s one'.`,
 		},
 	} {
