@@ -24,7 +24,12 @@ func (r *Resolver) authorize(ctx context.Context, got *Resolved) error {
 	}
 	got.Token = &TokenView{Source: string(source.Kind)}
 	got.Config.Headers = withToken(got.Config.Headers, "")
-	row, err := r.store.Token(ctx, got.Credential)
+	digest, err := tokensource.Digest(r.mac, *source)
+	if err != nil {
+		return unreadable(err)
+	}
+	got.TokenKey = tokensource.Key(got.Credential, digest)
+	row, err := r.store.Token(ctx, got.TokenKey)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -34,11 +39,7 @@ func (r *Resolver) authorize(ctx context.Context, got *Resolved) error {
 		return nil
 	}
 	if err != nil {
-		return unreadable(fmt.Errorf("read token: %w", err))
-	}
-	digest, err := tokensource.Digest(r.mac, *source)
-	if err != nil {
-		return unreadable(err)
+		return unreadable(fmt.Errorf("read the token that is stored: %w", err))
 	}
 	if !usable(row, digest, r.now()) {
 		return nil

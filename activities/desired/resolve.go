@@ -45,6 +45,8 @@ type Resolved struct {
 	Revision string
 	// Token is what is known of the token, where the config has a source for it; the token itself is in the headers.
 	Token *TokenView
+	// TokenKey names the row of the token in the store, where the config has a source that mints.
+	TokenKey string
 	// Failure is set when the config breaks a rule of its profile, or does not say where it is to be delivered.
 	Failure *health.Failure
 }

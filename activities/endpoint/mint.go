@@ -57,12 +57,12 @@ func (a *MintActivities) Mint(ctx context.Context, in MintRequest) (MintResult, 
 		return MintResult{}, nil
 	}
 	if in.Force {
-		if _, err := a.minter.Drop(ctx, want.Credential, 0); err != nil {
+		if _, err := a.minter.Drop(ctx, want.Credential, *want.TokenSource, in.Sequence); err != nil {
 			return MintResult{}, err
 		}
 	}
 	got, err := a.minter.Ensure(ctx, tokensource.Ask{
-		Credential: want.Credential, Source: *want.TokenSource, Sequence: in.Sequence,
+		Credential: want.Credential, Source: *want.TokenSource, Sequence: in.Sequence, Revision: want.Revision,
 		Verify: func(ctx context.Context, token string) *health.Failure { return a.verify(ctx, want, token) },
 	})
 	if err != nil {
@@ -78,7 +78,7 @@ func mintFault(err error) error {
 	if errors.As(err, &failed) {
 		return apperr.FailedFinally(failed.Failure, err)
 	}
-	return fmt.Errorf("have a token: %w", err)
+	return fmt.Errorf("see to a token that can be delivered: %w", err)
 }
 
 // verify asks the endpoint with the token, as the engine would, in a session that is closed again.

@@ -19,7 +19,8 @@ type MintRequest struct {
 	Revision string       `json:"revision"`
 	// Sequence is the newest token that is not good enough any more; 0: any that lives and is not due for renewal will do.
 	Sequence int64 `json:"sequence,omitempty"`
-	// Force distrusts whatever there is: it is dropped for every process before another one is minted.
+	// Force distrusts what there is, up to Sequence or, where that is 0, whatever it is: it is dropped for every process before
+	// another one is minted. What somebody else has minted since stays.
 	Force bool `json:"force,omitempty"`
 }
 

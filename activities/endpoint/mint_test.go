@@ -103,15 +103,18 @@ func TestAForcedMintBypassesWhatIsStored(t *testing.T) {
 	t.Parallel()
 	r := newMintRig(t, simulator.TokenServerOptions{})
 	for n := range int64(3) {
-		got, err := r.mint(t, endpoint.MintRequest{Force: true, Sequence: 1})
+		got, err := r.mint(t, endpoint.MintRequest{Force: true})
 		require.NoError(t, err)
 		require.Equal(t, n+1, got.Sequence)
 		require.True(t, got.Minted)
 	}
-	// Without force, somebody who distrusts an older token than the current one gets the current one.
-	got, err := r.mint(t, endpoint.MintRequest{Sequence: 2})
-	require.NoError(t, err)
-	require.Equal(t, int64(3), got.Sequence)
+	// Somebody who distrusts an older token than the current one gets the current one.
+	for _, force := range []bool{false, true} {
+		got, err := r.mint(t, endpoint.MintRequest{Sequence: 2, Force: force})
+		require.NoError(t, err)
+		require.Equal(t, int64(3), got.Sequence)
+		require.False(t, got.Minted)
+	}
 	require.Equal(t, 3, r.server.Issued())
 	require.Zero(t, r.server.Reused())
 }

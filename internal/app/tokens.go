@@ -18,9 +18,9 @@ func newSources(lc fx.Lifecycle) *tokensource.Sources {
 }
 
 // tokenMoved tells whether a variable or a file of this machine holds another token than the one that is current.
-func tokenMoved(sources *tokensource.Sources) func(context.Context, desired.Resolved, string) bool {
-	return func(ctx context.Context, want desired.Resolved, _ string) bool {
-		return want.TokenSource != nil && sources.Moved(ctx, *want.TokenSource, want.BearerToken())
+func tokenMoved(p ActivityParams, sources *tokensource.Sources) func(context.Context, desired.Resolved, string) bool {
+	return func(ctx context.Context, want desired.Resolved, refused string) bool {
+		return want.TokenSource != nil && sources.Moved(ctx, *want.TokenSource, want.BearerToken(), refused, p.Keys.MAC())
 	}
 }
 

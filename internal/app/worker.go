@@ -69,7 +69,7 @@ func provideActivities(p ActivityParams) Activities {
 	sources := newSources(p.Lifecycle)
 	engines := engine.NewActivities(engine.Params{
 		Store: p.Store, Resolver: resolver, Prober: prober,
-		Signals: workerhost.NewSignals(p.Client, cfg.Temporal.TaskQueue), Log: p.Log, Moved: tokenMoved(sources),
+		Signals: workerhost.NewSignals(p.Client, cfg.Temporal.TaskQueue), Log: p.Log, Moved: tokenMoved(p, sources),
 		Settings: engine.Settings{
 			PollInterval: cfg.Inspect.PollInterval, ProbeInterval: cfg.Inspect.ProbeInterval,
 			Jitter: cfg.Inspect.Jitter, EngineTimeout: cfg.Engine.Timeout,

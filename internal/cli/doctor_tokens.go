@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/domain/health"
 	"github.com/holdfast-mcp/holdfast/internal/httpclient"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/tokensource"
 )
 
 const tokenTimeout = 5 * time.Second
@@ -82,7 +83,7 @@ func (s *session) examineGrant(ctx context.Context, of wish, subject string, one
 		one.fail(subject, "start the token endpoint, or correct tokenUrl and apply again", "%v", err)
 		return
 	}
-	row, err := s.opened.Token(ctx, of.Credential)
+	row, err := s.lastToken(ctx, of)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		one.info(subject, "nothing where no worker has run yet; else see: holdfast connection list --state failed",
@@ -95,4 +96,17 @@ func (s *session) examineGrant(ctx context.Context, of wish, subject string, one
 	default:
 		one.ok(subject, "the token endpoint answers at %s; the last token was minted at %s", at.Host, clock(&row.MintedAt))
 	}
+}
+
+// lastToken is what was minted last from the source that is wanted.
+func (s *session) lastToken(ctx context.Context, of wish) (store.Token, error) {
+	keyset, err := s.keys()
+	if err != nil {
+		return store.Token{}, err
+	}
+	digest, err := tokensource.Digest(keyset.MAC(), *of.TokenSource)
+	if err != nil {
+		return store.Token{}, err
+	}
+	return s.opened.Token(ctx, tokensource.Key(of.Credential, digest))
 }

@@ -1,12 +1,12 @@
 package tokensource
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"time"
 
-	"github.com/holdfast-mcp/holdfast/internal/domain/desired"
 	"github.com/holdfast-mcp/holdfast/internal/store"
 )
 
@@ -21,8 +21,8 @@ const (
 type attempt struct {
 	*Minter
 
-	ask    Ask
-	digest string
+	wish
+
 	holder string
 
 	lease store.TokenLease
@@ -31,8 +31,8 @@ type attempt struct {
 }
 
 // mint takes the lease and mints under it, unless another process's token turns up.
-func (m *Minter) mint(ctx context.Context, ask Ask, digest string) (flown, error) {
-	a := &attempt{Minter: m, ask: ask, digest: digest, holder: m.nextHolder()}
+func (m *Minter) mint(ctx context.Context, w wish) (flown, error) {
+	a := &attempt{Minter: m, wish: w, holder: m.nextHolder()}
 	got, found, err := a.waitForTurn(ctx)
 	if err != nil || found {
 		return flown{Outcome: got}, err
@@ -66,18 +66,18 @@ func (a *attempt) waitForTurn(ctx context.Context) (Outcome, bool, error) {
 
 // try looks for a token that serves, then takes the lease and looks again: it may have come in between.
 func (a *attempt) try(ctx context.Context) (Outcome, bool, error) {
-	row, err := a.Minter.row(ctx, a.ask.Credential)
+	row, err := a.Minter.row(ctx, a.key)
 	if err != nil {
 		return Outcome{}, false, err
 	}
-	if a.serves(row, a.ask, a.digest) {
+	if a.serves(row, a.wish) {
 		return outcomeOf(row), true, nil
 	}
 	if err := a.take(ctx, a.mintLease()); err != nil {
 		return Outcome{}, false, err
 	}
-	a.row, err = a.Minter.row(ctx, a.ask.Credential)
-	if err == nil && !a.serves(a.row, a.ask, a.digest) {
+	a.row, err = a.Minter.row(ctx, a.key)
+	if err == nil && !a.serves(a.row, a.wish) {
 		return Outcome{}, false, nil
 	}
 	a.release(ctx)
@@ -86,7 +86,7 @@ func (a *attempt) try(ctx context.Context) (Outcome, bool, error) {
 
 // take takes the lease, or takes it anew for longer.
 func (a *attempt) take(ctx context.Context, ttl time.Duration) error {
-	lease, err := a.store.AcquireTokenLease(ctx, a.ask.Credential, a.holder, a.now(), ttl)
+	lease, err := a.store.AcquireTokenLease(ctx, a.key, a.holder, a.now(), ttl)
 	if err != nil {
 		return fmt.Errorf("take the lease to mint: %w", err)
 	}
@@ -104,11 +104,11 @@ func (a *attempt) release(ctx context.Context) {
 // run mints, keeps what must not be lost, verifies and publishes.
 func (a *attempt) run(ctx context.Context) (flown, error) {
 	got, err := a.obtain(ctx)
-	if err != nil {
-		return flown{}, err
-	}
-	if err := a.keepRefreshToken(ctx, got); err != nil {
+	if unkept := a.keepRefreshToken(ctx, got); unkept != nil {
 		a.kept.put(a.candidate(got))
+		return flown{}, cmp.Or(err, unkept)
+	}
+	if err != nil {
 		return flown{}, err
 	}
 	if err := a.verify(ctx, got); err != nil {
@@ -118,19 +118,27 @@ func (a *attempt) run(ctx context.Context) (flown, error) {
 	return flown{Outcome: out, fresh: true}, err
 }
 
-// obtain asks the source, unless an earlier attempt has left a token that only waits for its endpoint, or the source has
-// asked to be left alone.
+// obtain asks the source, unless an earlier attempt has left a token that only waits for its endpoint, the source has asked
+// to be left alone, or the endpoint has just refused what it gave. With an error there may be a refresh token to keep.
 func (a *attempt) obtain(ctx context.Context) (Minted, error) {
 	now := a.now()
 	a.sent = a.refreshToken()
 	if kept, ok := a.kept.candidate(a.candidate(Minted{}), now); ok {
-		a.sent = kept.sent
-		return kept.Minted, nil
+		if kept.AccessToken != "" {
+			a.sent = kept.sent
+			return kept.Minted, nil
+		}
+		a.sent = kept.RefreshToken // that of an answer without a token, and stored nowhere
 	}
-	if err := a.kept.quiet(a.ask.Credential, a.digest, now); err != nil {
+	if err := a.kept.quiet(a.key, a.digest, now); err != nil {
 		return Minted{}, err
 	}
-	source, err := a.sources.For(a.ask.Source)
+	if !cheap(a.Source) {
+		if err := a.kept.refused(a.refusal(""), now); err != nil {
+			return Minted{}, err
+		}
+	}
+	source, err := a.sources.For(a.Source)
 	if err != nil {
 		return Minted{}, err
 	}
@@ -139,17 +147,17 @@ func (a *attempt) obtain(ctx context.Context) (Minted, error) {
 	got, err := source.Mint(within, Previous{RefreshToken: a.sent})
 	var failed *Error
 	if errors.As(err, &failed) && failed.RetryAfter > 0 {
-		a.kept.hush(a.ask.Credential, a.digest, failed, now)
+		a.kept.hush(a.key, a.digest, failed, now)
 	}
 	return got, err
 }
 
 // refreshToken is the newest one that is known, empty for sources without.
 func (a *attempt) refreshToken() string {
-	if sameGrant(a.row.SourceDigest, a.digest) && a.row.RefreshToken != "" {
+	if a.row.RefreshToken != "" {
 		return a.row.RefreshToken
 	}
-	return a.ask.Source.RefreshToken
+	return a.Source.RefreshToken
 }
 
 // keepRefreshToken stores a rotated refresh token at once and whatever happens next: its server has forgotten the one
@@ -161,7 +169,7 @@ func (a *attempt) keepRefreshToken(ctx context.Context, got Minted) error {
 	next := a.row
 	if next.SourceDigest != a.digest {
 		next = store.Token{
-			Credential: a.ask.Credential, SourceDigest: a.digest, Sequence: a.row.Sequence, MintedAt: a.now(), Dropped: true,
+			Credential: a.key, SourceDigest: a.digest, Sequence: a.row.Sequence, MintedAt: a.now(), Dropped: true,
 		}
 	}
 	next.RefreshToken = got.RefreshToken
@@ -174,7 +182,7 @@ func (a *attempt) keepRefreshToken(ctx context.Context, got Minted) error {
 		}
 	}
 	if err != nil {
-		return fmt.Errorf("keep refresh token: %w", err)
+		return fmt.Errorf("keep the rotated refresh token in the store: %w", err)
 	}
 	a.row = next
 	return nil
@@ -183,29 +191,35 @@ func (a *attempt) keepRefreshToken(ctx context.Context, got Minted) error {
 // verify asks the endpoint about the token. One that could not be asked about is kept for the next attempt, so that an
 // endpoint that is down does not have a token minted for each look at it.
 func (a *attempt) verify(ctx context.Context, got Minted) error {
-	if a.ask.Verify == nil {
+	if a.Verify == nil {
 		return nil
+	}
+	if cheap(a.Source) {
+		// Only this very token was refused: who replaces it is not made to wait.
+		if err := a.kept.refused(a.refusal(got.AccessToken), a.now()); err != nil {
+			return err
+		}
 	}
 	var held *store.LeaseHeldError
 	switch err := a.take(ctx, a.verifyLease()); {
 	case errors.As(err, &held):
-		return fmt.Errorf("verify token: %w", store.ErrLeaseLost)
+		return fmt.Errorf("verify what was minted: %w", store.ErrLeaseLost)
 	case err != nil:
 		a.kept.put(a.candidate(got))
 		return err
 	}
 	within, cancel := context.WithTimeout(ctx, a.verifyWithin)
 	defer cancel()
-	failure := a.ask.Verify(within, got.AccessToken)
-	if failure == nil {
+	failure := a.Verify(within, got.AccessToken)
+	switch {
+	case failure == nil:
 		return nil
-	}
-	if failure.Retryable {
+	case failure.Retryable:
 		a.kept.put(a.candidate(got))
-	} else {
-		a.kept.forget(a.ask.Credential)
+		return &Error{Failure: *failure}
+	default:
+		return a.refuse(got, *failure)
 	}
-	return &Error{Failure: *failure}
 }
 
 // publish makes the token the current one. The same token as before stays under its sequence: nobody has to be given it
@@ -213,7 +227,7 @@ func (a *attempt) verify(ctx context.Context, got Minted) error {
 func (a *attempt) publish(ctx context.Context, got Minted) (Outcome, error) {
 	now := a.now()
 	next := store.Token{
-		Credential: a.ask.Credential, SourceDigest: a.digest, AccessToken: got.AccessToken, RefreshToken: got.RefreshToken,
+		Credential: a.key, SourceDigest: a.digest, AccessToken: got.AccessToken, RefreshToken: got.RefreshToken,
 		MintedAt: now, ExpiresAt: got.ExpiresAt, RenewAt: RenewAt(now, got.ExpiresAt, a.margin(), a.jitter()),
 	}
 	same := a.row.SourceDigest == a.digest && a.row.AccessToken == got.AccessToken && !a.row.Dropped
@@ -229,12 +243,12 @@ func (a *attempt) publish(ctx context.Context, got Minted) (Outcome, error) {
 		if !errors.Is(err, store.ErrLeaseLost) {
 			a.kept.put(a.candidate(got))
 		}
-		return Outcome{}, fmt.Errorf("store token: %w", err)
+		return Outcome{}, fmt.Errorf("write what was minted: %w", err)
 	}
-	a.kept.forget(a.ask.Credential)
-	written, err := a.store.Token(ctx, a.ask.Credential)
+	a.kept.forget(a.key)
+	written, err := a.store.Token(ctx, a.key)
 	if err != nil {
-		return Outcome{}, fmt.Errorf("read stored token: %w", err)
+		return Outcome{}, fmt.Errorf("read what was minted: %w", err)
 	}
 	out := outcomeOf(written)
 	out.Minted = !same
@@ -242,7 +256,7 @@ func (a *attempt) publish(ctx context.Context, got Minted) (Outcome, error) {
 }
 
 func (a *attempt) margin() time.Duration {
-	return time.Duration(a.ask.Source.MarginSeconds) * time.Second
+	return time.Duration(a.Source.MarginSeconds) * time.Second
 }
 
 // candidate is a token of this attempt that is not current yet. It waits no longer than until it would be renewed.
@@ -253,8 +267,8 @@ func (a *attempt) candidate(got Minted) candidate {
 		until = renew
 	}
 	return candidate{
-		credential: a.ask.Credential, digest: a.digest, sequence: a.row.Sequence, dropped: a.row.Dropped, sent: a.sent,
-		cheap: a.ask.Source.Kind == desired.SourceEnv || a.ask.Source.Kind == desired.SourceFile,
+		key: a.key, digest: a.digest, sequence: a.row.Sequence, dropped: a.row.Dropped, sent: a.sent,
+		cheap: cheap(a.Source),
 		until: until, Minted: got,
 	}
 }

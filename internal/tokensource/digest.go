@@ -9,8 +9,14 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/domain/desired"
 )
 
-// grantMark stands before the second part of a digest, which names the grant alone.
-const grantMark = "."
+const (
+	// grantMark stands before the second part of a digest, which names the grant alone.
+	grantMark = "."
+	// keyMark stands between a credential and its source; the store forgets all sources of a credential by it.
+	keyMark = "#"
+	// tokenDigestLength is how much of a token's digest is told, in hexadecimal digits.
+	tokenDigestLength = 16
+)
 
 // Digest names the source of a token without telling anything of it. A token counts only for the source that it was minted
 // from; how early it is renewed makes no other source. Sources that exchange refresh tokens have a second part in theirs:
@@ -28,6 +34,28 @@ func Digest(mac desired.MAC, source desired.TokenSource) (string, error) {
 	return whole + grantMark + grant, err
 }
 
+// Key names the row in which the store keeps the token of a credential from one source, given the source's [Digest]. Each
+// source has a row of its own: a mint that comes late never touches the token of the source that has replaced its own, and
+// a source that comes back finds the newest refresh token of its grant. Sources of one grant share a row, as they share its
+// refresh tokens.
+func Key(credential, digest string) string {
+	whole, grant, hasGrant := strings.Cut(digest, grantMark)
+	if hasGrant {
+		return credential + keyMark + grant
+	}
+	return credential + keyMark + whole
+}
+
+// TokenDigest recognises a token without telling anything of it: 16 hexadecimal digits of a MAC.
+func TokenDigest(mac desired.MAC, token string) (string, error) {
+	sum, err := mac.ComputeMAC([]byte("refused-token\x00" + token))
+	if err != nil {
+		return "", fmt.Errorf("digest a token for comparison: %w", err)
+	}
+	digest := hex.EncodeToString(sum)
+	return digest[:min(tokenDigestLength, len(digest))], nil
+}
+
 func tag(mac desired.MAC, purpose string, source desired.TokenSource) (string, error) {
 	text, err := desired.Canonical(source)
 	if err != nil {
@@ -38,11 +66,4 @@ func tag(mac desired.MAC, purpose string, source desired.TokenSource) (string, e
 		return "", fmt.Errorf("digest token source: %w", err)
 	}
 	return hex.EncodeToString(sum), nil
-}
-
-// sameGrant reports whether the refresh token beside one digest may be used for the source of the other.
-func sameGrant(a, b string) bool {
-	_, grantA, hasGrant := strings.Cut(a, grantMark)
-	_, grantB, _ := strings.Cut(b, grantMark)
-	return hasGrant && grantA == grantB
 }

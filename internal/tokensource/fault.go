@@ -26,7 +26,7 @@ type Error struct {
 
 // Error is the failure's code and message, and the cause where it has one.
 func (e *Error) Error() string {
-	text := "mint token: " + e.Failure.Error()
+	text := "no token was minted, " + e.Failure.Error()
 	if cause, ok := e.Failure.Details["error"].(string); ok {
 		text += " (" + cause + ")"
 	}
@@ -62,7 +62,7 @@ func (g *grantSource) fault(ctx context.Context, err error) error {
 		return &Error{Failure: health.TokenSourceUnreachable("no answer in time")}
 	default:
 		// What the library says about an answer that it cannot use may quote the answer.
-		return placeOf(g.is).invalid("the answer of the token server holds no access token: check that the url is that of a token endpoint")
+		return placeOf(g.is).invalid("the answer of the token server has no access token in it; check that the url is that of a token endpoint")
 	}
 }
 

@@ -18,7 +18,6 @@ import (
 type grantSource struct {
 	is      desired.TokenSource
 	sources *Sources
-	client  *http.Client
 }
 
 // styleKey names what a style of authentication was learned for.
@@ -28,11 +27,16 @@ func (s *Sources) newGrant(d desired.TokenSource) (Source, error) {
 	if !private(d.TokenURL) {
 		return nil, placeOf(d).invalid("tokenUrl must be https, or http on this machine's loopback, without user info and fragment")
 	}
-	return &grantSource{is: d, sources: s, client: &http.Client{
-		Transport: transport{s.client},
+	return &grantSource{is: d, sources: s}, nil
+}
+
+// client sends the requests of one mint.
+func (g *grantSource) client(is *told) *http.Client {
+	return &http.Client{
+		Transport: transport{client: g.sources.client, told: is},
 		// A followed redirect would carry the client's secret to a place that nobody configured.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}, nil
+	}
 }
 
 // private tells whether secrets can be sent to a URL without others reading them on their way.
@@ -55,9 +59,13 @@ func loopback(host string) bool {
 // Mint asks the token server once, or a second time in the other style where it did not know the client in the first:
 // a client is authenticated before anything is used up. No other failure is asked again here. A refresh token that has
 // reached a server may have been rotated by it, and using it twice is what a thief does.
+//
+// An answer that is no usable token may hold the refresh token that has taken the place of the one that was sent. It is
+// returned beside the error.
 func (g *grantSource) Mint(ctx context.Context, last Previous) (Minted, error) {
 	sent := g.sources.now()
-	ctx = context.WithValue(ctx, oauth2.HTTPClient, g.client)
+	var is told
+	ctx = context.WithValue(ctx, oauth2.HTTPClient, g.client(&is))
 	config := g.config(last)
 	var refusal error
 	for _, style := range g.styles() {
@@ -65,7 +73,8 @@ func (g *grantSource) Mint(ctx context.Context, last Previous) (Minted, error) {
 		token, err := config.Token(ctx)
 		if err == nil {
 			g.sources.learn(g.key(), style)
-			return g.minted(token, sent)
+			got, err := g.minted(token, is, sent)
+			return g.rotated(got, is), err
 		}
 		refusal = err
 		if !clientRefused(err) {
@@ -73,7 +82,7 @@ func (g *grantSource) Mint(ctx context.Context, last Previous) (Minted, error) {
 		}
 		g.sources.unlearn(g.key())
 	}
-	return Minted{}, g.fault(ctx, refusal)
+	return g.rotated(Minted{}, is), g.fault(ctx, refusal)
 }
 
 // config is the request. Both grants differ in their parameters only.
@@ -135,7 +144,7 @@ func (s *Sources) unlearn(key styleKey) {
 }
 
 // minted takes the answer. Its lifetime counts from when it was asked for: the token is a bit older than its answer.
-func (g *grantSource) minted(token *oauth2.Token, sent time.Time) (Minted, error) {
+func (g *grantSource) minted(token *oauth2.Token, is told, sent time.Time) (Minted, error) {
 	if !strings.EqualFold(token.Type(), "Bearer") {
 		return Minted{}, placeOf(g.is).invalid("the token server issued a token of another type than bearer")
 	}
@@ -143,11 +152,25 @@ func (g *grantSource) minted(token *oauth2.Token, sent time.Time) (Minted, error
 	if err != nil {
 		return Minted{}, err
 	}
-	if !token.Expiry.IsZero() {
-		got.ExpiresAt = sent.Add(time.Until(token.Expiry).Round(time.Second))
+	if is.odd {
+		return Minted{}, placeOf(g.is).invalid("the token server tells a lifetime, expires_in, that is no number of seconds")
+	}
+	if is.lifetime != 0 {
+		got.ExpiresAt = sent.Add(is.lifetime)
+	}
+	if !got.ExpiresAt.IsZero() && got.ExpiresAt.Sub(sent) < shortestLifetime {
+		return Minted{}, placeOf(g.is).invalid("the token server issues tokens that live less than 5 s")
 	}
 	if g.is.Kind == desired.SourceRefreshToken {
 		got.RefreshToken = token.RefreshToken
 	}
 	return got, nil
+}
+
+// rotated adds the refresh token of the answer, if there is one.
+func (g *grantSource) rotated(got Minted, is told) Minted {
+	if g.is.Kind == desired.SourceRefreshToken && is.refreshToken != "" {
+		got.RefreshToken = is.refreshToken
+	}
+	return got
 }

@@ -92,12 +92,29 @@ func NewMinter(p Params) *Minter {
 
 // Ask is the wish for a token.
 type Ask struct {
+	// Credential is that of the config; its sources have a row each, which [Key] names.
 	Credential string
 	Source     desired.TokenSource
-	// Sequence is that of the newest token that is not good enough; 0 takes any that is current.
+	// Sequence is that of the newest token of this source that is not good enough; 0 takes any that is current.
 	Sequence int64
-	// Verify asks the endpoint about a new token before it becomes the current one; nil means that nobody is asked.
+	// Revision names the config that Verify stands for: what one endpoint refuses says nothing of another one.
+	Revision string
+	// Verify asks the endpoint about a new token before it becomes the current one; nil means that nobody is asked. A failure
+	// that is not retryable refuses the token.
 	Verify func(ctx context.Context, accessToken string) *health.Failure
+}
+
+// wish is an ask and the row that it is about.
+type wish struct {
+	Ask
+
+	digest string // of the source
+	key    string // of the row
+}
+
+func (m *Minter) wishFor(ask Ask) (wish, error) {
+	digest, err := Digest(m.mac, ask.Source)
+	return wish{Ask: ask, digest: digest, key: Key(ask.Credential, digest)}, err
 }
 
 // Outcome tells of the current token, and never holds it.
@@ -124,39 +141,62 @@ func (m *Minter) verifyLease() time.Duration { return m.verifyWithin + leaseMarg
 // Ensure makes sure that there is a current token that is newer than the ask's, and good for a while. Where there is, it
 // is taken and nothing is minted. Otherwise one caller of all processes mints while the others wait for its token.
 //
-// A token that its source or its endpoint refuses is an [*Error]; the token that was current then stays so.
+// Where minting fails, a stored token that is due for renewal and has not expired is what there is, and no failure: an
+// outage of the token server takes nothing down before the token's own time is over. Its RenewAt lies behind by then, and
+// when to ask again is for the caller to decide. There is no such token for who asks for a newer one than the current one.
+//
+// A token that its source or its endpoint refuses is an [*Error]; the token that was current then stays so. For a short
+// while the failure of an endpoint answers whoever asks the same in this process. The failure's detail "refusedDigest" is the
+// [TokenDigest] of the refused token.
 func (m *Minter) Ensure(ctx context.Context, ask Ask) (Outcome, error) {
-	digest, err := Digest(m.mac, ask.Source)
+	w, err := m.wishFor(ask)
 	if err != nil {
 		return Outcome{}, err
 	}
+	got, err := m.newest(ctx, w)
+	if err == nil || ctx.Err() != nil {
+		return got, err
+	}
+	if row, unread := m.row(ctx, w.key); unread == nil && m.lives(row, w) {
+		return outcomeOf(row), nil
+	}
+	return Outcome{}, err
+}
+
+// newest takes the current token if it serves, or has another one minted.
+func (m *Minter) newest(ctx context.Context, w wish) (Outcome, error) {
 	for range maxRounds {
-		row, err := m.row(ctx, ask.Credential)
+		row, err := m.row(ctx, w.key)
 		if err != nil {
 			return Outcome{}, err
 		}
-		if m.serves(row, ask, digest) {
+		if m.serves(row, w) {
 			return outcomeOf(row), nil
 		}
-		got, err := m.join(ctx, ask, digest)
+		got, err := m.join(ctx, w)
 		switch {
 		case errors.Is(err, store.ErrLeaseLost): // to somebody whose token is there by now, or is being minted
 		case err != nil:
 			return Outcome{}, err
-		case got.fresh || got.Sequence > ask.Sequence:
+		case got.fresh || got.Sequence > w.Sequence:
 			return got.Outcome, nil
 		}
 	}
 	return Outcome{}, busy()
 }
 
-// Drop distrusts the token of a credential in every process, unless it is newer than the given sequence; 0 stands for any.
-// It reports whether the token was trusted before.
-func (m *Minter) Drop(ctx context.Context, credential string, sequence int64) (bool, error) {
-	m.kept.forget(credential)
-	dropped, err := m.store.DropToken(ctx, credential, sequence)
+// Drop distrusts the token that a credential has from a source, in every process, unless it is newer than the given
+// sequence; 0 stands for any. Of what this process remembers nothing counts any more, a refusal of the endpoint included.
+// It reports whether a token was trusted before.
+func (m *Minter) Drop(ctx context.Context, credential string, source desired.TokenSource, sequence int64) (bool, error) {
+	w, err := m.wishFor(Ask{Credential: credential, Source: source})
 	if err != nil {
-		return false, fmt.Errorf("drop token: %w", err)
+		return false, err
+	}
+	m.kept.forget(w.key)
+	dropped, err := m.store.DropToken(ctx, w.key, sequence)
+	if err != nil {
+		return false, fmt.Errorf("distrust the token that is stored: %w", err)
 	}
 	return dropped, nil
 }
@@ -170,12 +210,12 @@ type flown struct {
 }
 
 // join mints, or waits for the caller of this process who does.
-func (m *Minter) join(ctx context.Context, ask Ask, digest string) (flown, error) {
-	flight := m.flights.DoChan(ask.Credential+"\x00"+digest, func() (any, error) {
+func (m *Minter) join(ctx context.Context, w wish) (flown, error) {
+	flight := m.flights.DoChan(w.key+"\x00"+w.digest+"\x00"+w.Revision, func() (any, error) {
 		// The first caller may give up; the others must not lose their token with it, nor anybody a rotated refresh token.
 		shared, cancel := context.WithTimeout(context.WithoutCancel(ctx), m.Bound())
 		defer cancel()
-		return m.mint(shared, ask, digest)
+		return m.mint(shared, w)
 	})
 	select {
 	case <-ctx.Done():
@@ -189,22 +229,31 @@ func (m *Minter) join(ctx context.Context, ask Ask, digest string) (flown, error
 }
 
 // row reads what is stored; one that is absent or damaged is as good as none, and is written anew.
-func (m *Minter) row(ctx context.Context, credential string) (store.Token, error) {
-	row, err := m.store.Token(ctx, credential)
+func (m *Minter) row(ctx context.Context, key string) (store.Token, error) {
+	row, err := m.store.Token(ctx, key)
 	var damaged *store.CorruptRowError
 	if errors.Is(err, store.ErrNotFound) || errors.As(err, &damaged) {
-		return store.Token{Credential: credential, Dropped: true}, nil
+		return store.Token{Credential: key, Dropped: true}, nil
 	}
 	if err != nil {
-		return store.Token{}, fmt.Errorf("read token: %w", err)
+		return store.Token{}, fmt.Errorf("read the token that is stored: %w", err)
 	}
 	return row, nil
 }
 
-// serves reports whether a stored token is what an ask wants.
-func (m *Minter) serves(row store.Token, ask Ask, digest string) bool {
-	return row.AccessToken != "" && !row.Dropped && row.SourceDigest == digest && row.Sequence > ask.Sequence &&
-		(row.RenewAt.IsZero() || m.now().Before(row.RenewAt))
+// serves reports whether a stored token is what is wished for.
+func (m *Minter) serves(row store.Token, w wish) bool {
+	return trusted(row, w) && (row.RenewAt.IsZero() || m.now().Before(row.RenewAt))
+}
+
+// lives reports whether a stored token is better than none.
+func (m *Minter) lives(row store.Token, w wish) bool {
+	return trusted(row, w) && (row.ExpiresAt.IsZero() || m.now().Before(row.ExpiresAt))
+}
+
+// trusted reports whether a stored token is of the wish's source and newer than what it does not want, whatever its time.
+func trusted(row store.Token, w wish) bool {
+	return row.AccessToken != "" && !row.Dropped && row.SourceDigest == w.digest && row.Sequence > w.Sequence
 }
 
 func outcomeOf(row store.Token) Outcome {

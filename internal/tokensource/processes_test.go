@@ -20,7 +20,7 @@ func TestA4FiveCallsWithAnExpiredTokenRefreshOnce(t *testing.T) {
 	r := newRig(t, simulator.TokenServerOptions{})
 	p, source := r.process(nil), r.refreshing()
 	p.ensure(p.ask(source, 0))
-	expired := p.row().AccessToken
+	expired := p.row(source).AccessToken
 	r.clock.Advance(2 * time.Hour)
 
 	for _, got := range atOnce(5, func(int) (tokensource.Outcome, error) { return p.Ensure(t.Context(), p.ask(source, 1)) }) {
@@ -29,8 +29,8 @@ func TestA4FiveCallsWithAnExpiredTokenRefreshOnce(t *testing.T) {
 	}
 	require.Equal(t, 2, r.server.Count(simulator.GrantRefreshToken))
 	require.Zero(t, r.server.Reused())
-	require.NotEqual(t, expired, p.row().AccessToken)
-	require.True(t, r.server.Live(p.row().AccessToken))
+	require.NotEqual(t, expired, p.row(source).AccessToken)
+	require.True(t, r.server.Live(p.row(source).AccessToken))
 }
 
 func TestA4CallsInTwoProcessesRefreshOnce(t *testing.T) {
@@ -63,20 +63,20 @@ func TestA4ALosersFailureDeletesNothing(t *testing.T) {
 	winner, loser, source := r.process(nil), r.process(nil), r.refreshing()
 	winner.ensure(winner.ask(source, 0))
 	winner.ensure(winner.ask(source, 1))
-	before := winner.row()
+	before := winner.row(source)
 
 	// A loser with an old refresh token, and one whose endpoint refuses whatever it brings.
 	r.server.Inject(simulator.AnyRequest, 1, oauthError("invalid_grant"))
 	_, err := loser.Ensure(t.Context(), loser.ask(source, 2))
 	requireFailure(t, err, health.CodeTokenSourceRejected)
-	require.Equal(t, before, winner.row())
+	require.Equal(t, before, winner.row(source))
 	ask := loser.ask(source, 2)
 	ask.Verify = refuseAll
 	_, err = loser.Ensure(t.Context(), ask)
 	requireFailure(t, err, health.CodeInvalidToken)
-	require.Equal(t, before.AccessToken, winner.row().AccessToken)
-	require.False(t, winner.row().Dropped)
-	require.True(t, r.server.Live(winner.row().AccessToken))
+	require.Equal(t, before.AccessToken, winner.row(source).AccessToken)
+	require.False(t, winner.row(source).Dropped)
+	require.True(t, r.server.Live(winner.row(source).AccessToken))
 	require.False(t, winner.ensure(winner.ask(source, 1)).Minted)
 }
 
@@ -121,8 +121,8 @@ func TestAProcessThatIsKilledBeforeItsTokenIsCurrentLosesNoRefreshToken(t *testi
 	heir, source := r.process(nil), r.refreshing()
 	_, err := dying.Ensure(t.Context(), dying.ask(source, 0))
 	require.ErrorIs(t, err, errKilled)
-	require.NotEmpty(t, heir.row().RefreshToken)
-	require.True(t, heir.row().Dropped, "there is no access token yet")
+	require.NotEmpty(t, heir.row(source).RefreshToken)
+	require.True(t, heir.row(source).Dropped, "there is no access token yet")
 
 	// The lease is left behind: the heir waits for it to run out.
 	got := make(chan answer, 1)
@@ -140,7 +140,7 @@ func TestAProcessThatIsKilledBeforeItsTokenIsCurrentLosesNoRefreshToken(t *testi
 		t.Fatal("nobody took the lease over")
 	}
 	require.Zero(t, r.server.Reused())
-	require.True(t, r.server.Live(heir.row().AccessToken))
+	require.True(t, r.server.Live(heir.row(source).AccessToken))
 }
 
 func TestAStoreThatComesBackIsGivenTheRefreshTokenThatItMissed(t *testing.T) {
@@ -167,15 +167,15 @@ func TestADropIsSeenByTheOtherProcessAtOnce(t *testing.T) {
 	one, other, source := r.process(nil), r.process(nil), r.clientCredentials()
 	one.ensure(one.ask(source, 0))
 	require.False(t, other.ensure(other.ask(source, 0)).Minted)
-	dropped, err := one.Drop(t.Context(), credential, 0)
+	dropped, err := one.Drop(t.Context(), credential, source, 0)
 	require.NoError(t, err)
 	require.True(t, dropped)
-	require.True(t, other.row().Dropped)
+	require.True(t, other.row(source).Dropped)
 	got := other.ensure(other.ask(source, 0))
 	require.True(t, got.Minted)
 	require.Equal(t, int64(2), got.Sequence)
 
-	dropped, err = one.Drop(t.Context(), credential, 1)
+	dropped, err = one.Drop(t.Context(), credential, source, 1)
 	require.NoError(t, err)
 	require.False(t, dropped, "a newer token was dropped")
 	require.False(t, one.ensure(one.ask(source, 1)).Minted)
@@ -193,7 +193,7 @@ func TestATokenThatWaitedIsForgottenWithADropInAnotherProcess(t *testing.T) {
 	}
 	_, err := one.Ensure(t.Context(), ask)
 	require.Error(t, err)
-	_, err = other.Drop(t.Context(), credential, 1)
+	_, err = other.Drop(t.Context(), credential, source, 1)
 	require.NoError(t, err)
 	one.ensure(one.ask(source, 1))
 	require.Equal(t, 3, r.server.Issued())
@@ -218,13 +218,13 @@ func TestOneWhoComesTooLateNeverOverwritesANewerToken(t *testing.T) {
 	<-verifying
 	r.clock.Advance(time.Minute) // the lease of the late one has run out
 	require.Equal(t, int64(1), heir.ensure(heir.ask(source, 0)).Sequence)
-	newest := heir.row().AccessToken
+	newest := heir.row(source).AccessToken
 	close(goOn)
 	a := <-got
 	require.NoError(t, a.err)
 	require.Equal(t, int64(1), a.Sequence)
 	require.False(t, a.Minted, "it is the other one's token")
-	require.Equal(t, newest, heir.row().AccessToken)
+	require.Equal(t, newest, heir.row(source).AccessToken)
 }
 
 func TestAStoreThatFailsIsNoFailureOfTheSource(t *testing.T) {

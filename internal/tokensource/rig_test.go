@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/desired"
 	"github.com/holdfast-mcp/holdfast/internal/domain/health"
+	"github.com/holdfast-mcp/holdfast/internal/domain/redact"
 	"github.com/holdfast-mcp/holdfast/internal/keys"
 	"github.com/holdfast-mcp/holdfast/internal/simulator"
 	"github.com/holdfast-mcp/holdfast/internal/store"
@@ -67,6 +68,7 @@ type process struct {
 
 	rig   *rig
 	store *store.Store
+	mac   desired.MAC
 }
 
 // process opens one more. around puts something between the minter and the store; nil puts nothing.
@@ -86,13 +88,15 @@ func (r *rig) process(around func(*store.Store) tokensource.Store) *process {
 	if around != nil {
 		p.Store = around(opened)
 	}
-	return &process{Minter: tokensource.NewMinter(p), rig: r, store: opened}
+	return &process{Minter: tokensource.NewMinter(p), rig: r, store: opened, mac: owned.MAC()}
 }
 
-// row is what is stored.
-func (p *process) row() store.Token {
+// row is what is stored of a source.
+func (p *process) row(source desired.TokenSource) store.Token {
 	p.rig.tb.Helper()
-	found, err := p.store.Token(context.WithoutCancel(p.rig.tb.Context()), credential)
+	digest, err := tokensource.Digest(p.mac, source)
+	require.NoError(p.rig.tb, err)
+	found, err := p.store.Token(context.WithoutCancel(p.rig.tb.Context()), tokensource.Key(credential, digest))
 	require.NoError(p.rig.tb, err)
 	return found
 }
@@ -148,6 +152,8 @@ func requireFailure(tb testing.TB, err error, code health.Code) refusal {
 	var typed *tokensource.Error
 	require.ErrorAs(tb, err, &typed)
 	require.Equal(tb, code, typed.Failure.Code, err.Error())
+	require.Equal(tb, redact.String(err.Error()), err.Error(), "our own words are taken for a secret")
+	require.NotContains(tb, typed.Failure.Cause(), redact.Marker)
 	return refusal{typed.Failure, typed.RetryAfter}
 }
 

@@ -26,7 +26,8 @@ const (
 
 // Source is where the tokens of one credential come from.
 type Source interface {
-	// Mint gets a token. Its errors are of type [*Error], or the context's.
+	// Mint gets a token. Its errors are of type [*Error], or the context's. With one there may be a refresh token alone: it
+	// has taken the place of the one before, and has to be kept.
 	Mint(ctx context.Context, last Previous) (Minted, error)
 }
 
@@ -129,7 +130,7 @@ func usable(token string, from place, now time.Time) (Minted, error) {
 	case token == "":
 		return Minted{}, from.fault("holds no token")
 	case len(token) > maxToken:
-		return Minted{}, from.fault("holds more than a token: it is longer than 64 KiB")
+		return Minted{}, from.fault("holds more than a token, it is longer than 64 KiB")
 	case !sendable(token):
 		return Minted{}, from.fault("holds characters that a token cannot have")
 	}

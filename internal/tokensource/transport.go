@@ -10,8 +10,11 @@ import (
 )
 
 // transport sends the requests of the OAuth library by our own client: each once, on a new connection, with a deadline
-// for the whole answer and a cap on its size.
-type transport struct{ client *httpclient.Client }
+// for the whole answer and a cap on its size. It serves one mint.
+type transport struct {
+	client *httpclient.Client
+	told   *told // by the last answer
+}
 
 // RoundTrip implements [http.RoundTripper].
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -28,6 +31,9 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	})
 	if err != nil && httpclient.KindOf(err) != httpclient.KindStatus {
 		return nil, err
+	}
+	if err == nil {
+		*t.told, answer.Body = read(answer.Body, answer.Header.Get("Content-Type"))
 	}
 	return &http.Response{
 		StatusCode: answer.Status, Status: http.StatusText(answer.Status), Header: answer.Header,

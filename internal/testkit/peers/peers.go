@@ -105,13 +105,23 @@ func (p *Peers) PutToken(key store.Key, token store.Token) {
 	ctx := p.TB.Context()
 	want, err := p.Resolver.Resolve(ctx, key)
 	require.NoError(p.TB, err)
-	token.Credential = want.Credential
+	token.Credential = want.TokenKey
 	token.SourceDigest, err = tokensource.Digest(p.Keys.MAC(), *want.TokenSource)
 	require.NoError(p.TB, err)
-	lease, err := p.Store.AcquireTokenLease(ctx, want.Credential, rand.Text(), p.Clock.Now(), time.Minute)
+	lease, err := p.Store.AcquireTokenLease(ctx, want.TokenKey, rand.Text(), p.Clock.Now(), time.Minute)
 	require.NoError(p.TB, err)
 	require.NoError(p.TB, p.Store.PutToken(ctx, lease, token))
 	require.NoError(p.TB, p.Store.ReleaseTokenLease(ctx, lease))
+}
+
+// DropToken distrusts the current token of what is wanted of a connection.
+func (p *Peers) DropToken(key store.Key) {
+	p.TB.Helper()
+	want, err := p.Resolver.Resolve(p.TB.Context(), key)
+	require.NoError(p.TB, err)
+	dropped, err := p.Store.DropToken(p.TB.Context(), want.TokenKey, 0)
+	require.NoError(p.TB, err)
+	require.True(p.TB, dropped, "there was no token")
 }
 
 // FromVariable is an edit that has the token come from a variable.
