@@ -43,6 +43,9 @@ func (a *MintActivities) Register(r worker.ActivityRegistry) {
 
 // Mint makes sure that there is a token to deliver, and that its endpoint takes it. What the token source or the endpoint
 // refuses is a failure that the server does not try again: how long to wait is for the caller to decide.
+//
+// It records heartbeats. When its context ends it returns at once, and the mint that is under way goes on in this worker: a
+// rotated refresh token would be lost otherwise.
 func (a *MintActivities) Mint(ctx context.Context, in MintRequest) (MintResult, error) {
 	want, same, err := a.resolver.Is(ctx, in.Key, in.Revision)
 	if err != nil {
@@ -56,6 +59,7 @@ func (a *MintActivities) Mint(ctx context.Context, in MintRequest) (MintResult, 
 	case !want.TokenSource.Mints():
 		return MintResult{}, nil
 	}
+	defer beat(ctx)()
 	if in.Force {
 		if _, err := a.minter.Drop(ctx, want.Credential, *want.TokenSource, in.Sequence); err != nil {
 			return MintResult{}, err
