@@ -74,13 +74,13 @@ func (f *facts) desiredView() Desired {
 	if want.Shared {
 		d.Account = want.Account
 	}
-	d.Org, d.App = want.Metadata.Org, want.Metadata.App
+	d.Org, d.App = told(want.Metadata.Org), told(want.Metadata.App)
 	if !want.UpdatedAt.IsZero() {
 		d.UpdatedAt = &want.UpdatedAt
 	}
 	d.Token = Token{
 		Present:  shown.Headers.AuthorizationPresent || len(want.Metadata.Token) > 0,
-		Metadata: want.Metadata.Token,
+		Metadata: told(want.Metadata.Token),
 	}
 	if t := want.Token; t != nil {
 		d.Token.Present = t.Sequence > 0

@@ -17,7 +17,7 @@ func (f *facts) compatibility(build buildinfo.Build, projection Projection) Comp
 		},
 	}
 	if f.want != nil {
-		c.OpenWork.App = f.want.Metadata.App
+		c.OpenWork.App = told(f.want.Metadata.App)
 	}
 	if f.engine != nil && f.live.statusesErr == nil && f.live.connected(f.key.Name) {
 		c.ExperimentalToolIDs = f.listed(f.live.toolIDs, f.live.toolIDsErr)

@@ -150,3 +150,20 @@ func TestWithoutATokenTheEndpointIsNotAsked(t *testing.T) {
 	require.NotEmpty(t, d.Tools.Direct.Error)
 	require.Equal(t, asked, r.endpoint.Count(simulator.AnyRequest))
 }
+
+func TestWhatIsSaidBesideAConfigShowsNoSecret(t *testing.T) {
+	t.Parallel()
+	r := ready(t)
+	r.put(func(d *store.Desired) {
+		d.Metadata.Token = map[string]any{"token": "canary-1", "expiresAt": "2030-01-01"}
+		d.Metadata.Org = map[string]any{"secret": "canary-2", "id": "acme"}
+		d.Metadata.App = map[string]any{"apiKey": "canary-3", "version": "1.2"}
+	})
+	d := r.read(diagnosis.Options{})
+	text, err := json.Marshal(d)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "canary-")
+	require.Equal(t, "acme", d.Desired.Org["id"])
+	require.Equal(t, "1.2", d.Compatibility.OpenWork.App["version"])
+	require.Equal(t, "2030-01-01", d.Desired.Token.Metadata["expiresAt"])
+}

@@ -12,3 +12,12 @@ func (f *facts) scrubbed(text string) string {
 	}
 	return redact.String(text)
 }
+
+// told is what callers said beside a config, without what they should not have said: a member may be named token or secret.
+func told(metadata map[string]any) map[string]any {
+	if metadata == nil {
+		return nil
+	}
+	shown, _ := redact.Value(metadata).(map[string]any)
+	return shown
+}
