@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"strings"
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
@@ -197,6 +196,10 @@ func (a *API) switchShared(c *call, kind store.IntentKind) (*job, error) {
 	if err := c.decode(&body, true); err != nil {
 		return nil, err
 	}
+	reason, err := said("reason", body.Reason)
+	if err != nil {
+		return nil, err
+	}
 	account, name, err := sharedName(c)
 	if err != nil {
 		return nil, err
@@ -204,7 +207,7 @@ func (a *API) switchShared(c *call, kind store.IntentKind) (*job, error) {
 	if err := a.mustBeShared(c.Context(), account, name); err != nil {
 		return nil, err
 	}
-	intent := store.Intent{Account: account, Name: name, Kind: kind, By: c.principal.ID, Reason: strings.TrimSpace(body.Reason)}
+	intent := store.Intent{Account: account, Name: name, Kind: kind, By: c.principal.ID, Reason: reason}
 	return &job{run: func(ctx context.Context, _ string) (*reply, error) {
 		written, err := a.decide(ctx, intent)
 		if err != nil {

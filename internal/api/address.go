@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
 	"github.com/holdfast-mcp/holdfast/internal/store"
@@ -68,10 +67,15 @@ func (a *API) workspace(c *call, id string) (store.Workspace, error) {
 	}
 }
 
+// directory is the one that the request names. An empty one is a name too: only what is left out means all.
+func (c *call) directory() (directory string, given bool) {
+	return c.query.Get("directory"), c.query.Has("directory")
+}
+
 // choose keeps the directory that the request names; all of them where it names none.
 func (c *call) choose(rows []store.Workspace) ([]store.Workspace, error) {
-	directory := strings.TrimSpace(c.query.Get("directory"))
-	if directory == "" {
+	directory, given := c.directory()
+	if !given {
 		return rows, nil
 	}
 	for _, row := range rows {

@@ -85,5 +85,5 @@ func (a *API) Handler() http.Handler {
 		mux.Handle(path, a.wrongMethod(methods))
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { a.refuse(w, r, fail(CodeRouteNotFound)) })
-	return a.guard(a.identify(a.limitBody(a.checkHost(a.checkOrigin(mux)))))
+	return a.guard(a.identify(a.limitBody(a.checkHost(a.checkOrigin(a.clean(mux))))))
 }

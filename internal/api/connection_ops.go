@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/holdfast-mcp/holdfast/internal/store"
 	"github.com/holdfast-mcp/holdfast/workflows/connection"
@@ -24,6 +23,10 @@ func postProbe(a *API, c *call) (*job, error) {
 	if err := c.decode(&body, true); err != nil {
 		return nil, err
 	}
+	trigger, err := said("trigger", body.Trigger)
+	if err != nil {
+		return nil, err
+	}
 	m, err := body.model()
 	if err != nil {
 		return nil, err
@@ -35,7 +38,6 @@ func postProbe(a *API, c *call) (*job, error) {
 	if !t.wanted() {
 		return nil, fail(CodeConnectionNotFound)
 	}
-	trigger := strings.TrimSpace(body.Trigger)
 	if trigger == "" {
 		trigger = connection.UpdateProbe
 	}
@@ -69,11 +71,14 @@ func postMarkStale(a *API, c *call) (*job, error) {
 	if err := c.decode(&body, true); err != nil {
 		return nil, err
 	}
+	reason, err := said("reason", body.Reason)
+	if err != nil {
+		return nil, err
+	}
 	t, err := a.target(c, "workspace")
 	if err != nil {
 		return nil, err
 	}
-	reason := strings.TrimSpace(body.Reason)
 	if reason == "" {
 		reason = "marked stale by " + c.principal.Name
 	}
@@ -103,13 +108,17 @@ func (a *API) switched(c *call, kind store.IntentKind) (*job, error) {
 	if err := c.decode(&body, true); err != nil {
 		return nil, err
 	}
+	reason, err := said("reason", body.Reason)
+	if err != nil {
+		return nil, err
+	}
 	targets, err := a.known(c, c.path("workspace"), CodeConnectionNotFound)
 	if err != nil {
 		return nil, err
 	}
 	who := c.principal.ID
 	return &job{run: func(ctx context.Context, _ string) (*reply, error) {
-		intent, err := a.switchAll(ctx, targets, store.Intent{Kind: kind, By: who, Reason: body.Reason})
+		intent, err := a.switchAll(ctx, targets, store.Intent{Kind: kind, By: who, Reason: reason})
 		if err != nil {
 			return nil, err
 		}
@@ -137,13 +146,17 @@ func postRemove(a *API, c *call) (*job, error) {
 	if err := c.decode(&body, true); err != nil {
 		return nil, err
 	}
+	reason, err := said("reason", body.Reason)
+	if err != nil {
+		return nil, err
+	}
 	targets, err := a.known(c, c.path("workspace"), CodeConnectionNotFound)
 	if err != nil {
 		return nil, err
 	}
 	who := c.principal.ID
 	return &job{run: func(ctx context.Context, updateID string) (*reply, error) {
-		intent, err := a.removeAll(ctx, targets, store.Intent{By: who, Reason: body.Reason}, updateID)
+		intent, err := a.removeAll(ctx, targets, store.Intent{By: who, Reason: reason}, updateID)
 		if err != nil {
 			return nil, err
 		}

@@ -86,8 +86,14 @@ func (s *stream) first(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if s.after < 0 && len(rows) > 0 {
-		s.after = rows[len(rows)-1].Sequence - 1
+	if n := len(rows); n > 0 {
+		newest := rows[n-1].Sequence
+		switch {
+		case s.after < 0:
+			s.after = newest - 1
+		case s.after > newest:
+			s.after = newest // of another life, or made up: only what comes now is new
+		}
 	}
 	s.pending = rows
 	return nil

@@ -130,3 +130,14 @@ func TestStreamsAreBounded(t *testing.T) {
 		end()
 	}
 }
+
+func TestAnEventThatIsYetToComeBringsNothingBack(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.connections.move(r.key("own"), delivery.Registering)
+	r.connections.move(r.key("own"), delivery.Ready)
+	lines, _ := r.events("99")
+	next(t, lines, ": alive")
+	r.connections.move(r.key("own"), delivery.Stale)
+	require.Equal(t, "3", next(t, lines, "id: "), "only what is new")
+}

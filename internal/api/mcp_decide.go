@@ -3,7 +3,6 @@ package api
 import (
 	"context"
 	"errors"
-	"strings"
 
 	"github.com/holdfast-mcp/holdfast/internal/auth"
 	"github.com/holdfast-mcp/holdfast/internal/store"
@@ -74,9 +73,8 @@ func (a *API) known(c *call, workspace string, missing Code) ([]target, error) {
 	if err != nil {
 		return nil, err
 	}
-	if directory := strings.TrimSpace(c.query.Get("directory")); directory != "" &&
-		(len(targets) > 1 || targets[0].key.Directory != directory) {
-		return nil, failf(CodeInvalidPayload, "This holds for all directories of a workspace: leave directory out.")
+	if err := c.coversAll(targets); err != nil {
+		return nil, err
 	}
 	for _, t := range targets {
 		if t.wanted() {
@@ -84,6 +82,15 @@ func (a *API) known(c *call, workspace string, missing Code) ([]target, error) {
 		}
 	}
 	return nil, fail(missing)
+}
+
+// coversAll refuses a request that names one directory of several, where it is about all of them.
+func (c *call) coversAll(targets []target) error {
+	directory, given := c.directory()
+	if given && (len(targets) > 1 || targets[0].key.Directory != directory) {
+		return failf(CodeInvalidPayload, "This holds for all directories of a workspace: leave directory out.")
+	}
+	return nil
 }
 
 // switchAll notes what somebody wants of a name in a workspace, and tells the connections. No repair that runs can undo it.
@@ -118,6 +125,9 @@ func wantedOf(targets []target) []target {
 // deleteMCP takes a server out of a workspace: out of what is wanted, out of the engine, and ends its workflows.
 func deleteMCP(a *API, c *call) (*job, error) {
 	targets, err := a.everywhere(c.Context(), c.path("id"), c.path("name"))
+	if err == nil {
+		err = c.coversAll(targets)
+	}
 	if err != nil {
 		return nil, err
 	}

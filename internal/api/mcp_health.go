@@ -77,6 +77,10 @@ func postRefresh(a *API, c *call) (*job, error) {
 	if err := body.check(c.path(workspaceParam(c)), c.path("name")); err != nil {
 		return nil, err
 	}
+	trigger, err := said("trigger", body.Trigger)
+	if err != nil {
+		return nil, err
+	}
 	m, err := body.model()
 	if err != nil {
 		return nil, err
@@ -85,5 +89,5 @@ func postRefresh(a *API, c *call) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.refresh(c, t, body.Trigger, m)
+	return a.refresh(c, t, trigger, m)
 }

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"path"
 	"regexp"
 	"runtime/debug"
 	"slices"
@@ -138,7 +139,7 @@ func (a *API) admit(c *call) error {
 	if c.route.writes && a.Settings.ReadOnly {
 		return fail(CodeReadOnly)
 	}
-	return nil
+	return c.legible()
 }
 
 func (a *API) authenticate(r *http.Request) (auth.Principal, error) {
@@ -190,6 +191,20 @@ func (a *API) write(w http.ResponseWriter, r *http.Request, rep *reply) {
 	h.Set("Content-Length", strconv.Itoa(len(raw)))
 	w.WriteHeader(rep.status)
 	_, _ = w.Write(raw) // the caller may have gone
+}
+
+// clean answers for a path that is not in its plain form. The mux would send its caller to the plain one, in HTML and before
+// anybody was asked who calls.
+func (a *API) clean(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked := r.URL.EscapedPath()
+		plain := path.Clean(asked)
+		if !strings.HasPrefix(asked, "/") || asked != plain && (plain == "/" || asked != plain+"/") {
+			a.refuse(w, r, fail(CodeRouteNotFound))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // encode leaves <, > and & as they are: this is no HTML.

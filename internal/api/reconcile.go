@@ -181,6 +181,10 @@ func postReconcile(a *API, c *call) (*job, error) {
 	if err := body.check(c.path("id")+c.path("workspace"), c.path("name")); err != nil {
 		return nil, err
 	}
+	trigger, err := said("trigger", body.Trigger)
+	if err != nil {
+		return nil, err
+	}
 	m, err := body.model()
 	if err != nil {
 		return nil, err
@@ -189,7 +193,6 @@ func postReconcile(a *API, c *call) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	trigger := strings.TrimSpace(body.Trigger)
 	if trigger == "" {
 		trigger = triggerReconcile
 	}

@@ -165,7 +165,7 @@ func (a *API) refresh(c *call, t target, trigger string, m model) (*job, error) 
 	if err != nil {
 		return nil, err
 	}
-	if trigger = strings.TrimSpace(trigger); trigger == "" {
+	if trigger == "" {
 		trigger = triggerRefresh
 	}
 	run := func(ctx context.Context, updateID string) (*reply, error) {

@@ -78,6 +78,9 @@ func putWorkspace(a *API, c *call) (*reply, error) {
 	if err := c.decode(&body, true); err != nil {
 		return nil, err
 	}
+	if body.Directory == "" && strings.TrimSpace(body.Engine) == "" {
+		return nil, failf(CodeInvalidPayload, "Give at least a directory or an engine.")
+	}
 	w := store.Workspace{
 		ID: c.path("id"), Directory: body.Directory, EngineID: strings.TrimSpace(body.Engine), Account: strings.TrimSpace(body.Account),
 	}
@@ -108,6 +111,9 @@ func putWorkspace(a *API, c *call) (*reply, error) {
 func checkWorkspace(w store.Workspace) error {
 	if err := (delivery.Key{Workspace: w.ID, Name: "x", Directory: w.Directory}).Validate(); err != nil {
 		return failf(CodeInvalidPayload, "The %v.", err)
+	}
+	if w.Account != "" && (delivery.Key{Workspace: w.Account, Name: "x"}).Validate() != nil {
+		return failf(CodeInvalidPayload, "The account must be printable and at most %d bytes.", delivery.MaxNameBytes)
 	}
 	if w.Directory != "" && (!filepath.IsAbs(w.Directory) || filepath.Clean(w.Directory) != w.Directory) {
 		return failf(CodeInvalidPayload, "directory must be absolute and clean, with symlinks resolved, as the engine knows it.")

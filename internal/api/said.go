@@ -1,0 +1,52 @@
+package api
+
+import (
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxSaidBytes bounds a reason or a trigger: it goes into a workflow's history and is shown to people.
+const maxSaidBytes = 200
+
+// said is what a caller says in a member of the body, without blanks around it.
+func said(member, text string) (string, error) {
+	text = strings.TrimSpace(text)
+	if len(text) > maxSaidBytes || !printable(text) {
+		return "", failf(CodeInvalidPayload, "%s must be printable and at most %d bytes.", member, maxSaidBytes)
+	}
+	return text, nil
+}
+
+func printable(text string) bool {
+	return utf8.ValidString(text) && !strings.ContainsFunc(text, unicode.IsControl)
+}
+
+// legible refuses a path or a query that nobody could show, and that Temporal would not take: it is no outage.
+func (c *call) legible() error {
+	for _, name := range c.route.pathParams() {
+		switch {
+		case printable(c.PathValue(name)):
+		case name == "name":
+			return failf(CodeInvalidName, "The name in the path must be printable UTF-8.")
+		default:
+			return failf(CodeInvalidPayload, "%s in the path must be printable UTF-8.", name)
+		}
+	}
+	query, err := url.ParseQuery(c.URL.RawQuery)
+	if err != nil {
+		return failf(CodeInvalidPayload, "The query cannot be read.").because(err)
+	}
+	for name, values := range query {
+		for _, value := range values {
+			if !printable(name) || !printable(value) {
+				return failf(CodeInvalidPayload, "The query must be printable UTF-8.")
+			}
+		}
+	}
+	if len(query["directory"]) > 1 {
+		return failf(CodeInvalidPayload, "directory can be given once.")
+	}
+	return nil
+}
