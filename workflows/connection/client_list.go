@@ -1,7 +1,9 @@
 package connection
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -51,7 +53,7 @@ func (c *Client) List(ctx context.Context, f Filter) ([]Listed, error) {
 	if err != nil {
 		return nil, explainCall("list connections", err)
 	}
-	rows, err := c.listed(executions)
+	rows, err := c.listed(executions, f)
 	if err != nil {
 		return nil, err
 	}
@@ -79,8 +81,8 @@ var ErrBadPage = errors.New("the page does not exist: start again without a page
 // ListPage is one page of the running connections that pass the filter, the latest started first, and the token of the
 // next page, empty after the last. It costs one visibility call.
 func (c *Client) ListPage(ctx context.Context, f Filter, p Page) (rows []Listed, next string, err error) {
-	token, err := base64.RawURLEncoding.DecodeString(p.Token)
-	if err != nil || p.Size < 0 || p.Size > pageSize {
+	token, ok := openPageToken(p.Token)
+	if !ok || p.Size < 0 || p.Size > pageSize {
 		return nil, "", fmt.Errorf("list connections: %w", ErrBadPage)
 	}
 	size := p.Size
@@ -99,36 +101,109 @@ func (c *Client) ListPage(ctx context.Context, f Filter, p Page) (rows []Listed,
 	if err != nil {
 		return nil, "", explainCall("list connections", err)
 	}
-	rows, err = c.listed(page.GetExecutions())
-	return rows, base64.RawURLEncoding.EncodeToString(page.GetNextPageToken()), err
+	rows, err = c.listed(page.GetExecutions(), f)
+	return rows, pageToken(page.GetNextPageToken()), err
 }
 
-// listed reads rows of visibility. What is no connection's is left out.
-func (c *Client) listed(executions []*workflowpb.WorkflowExecutionInfo) ([]Listed, error) {
+// pageToken is the server's token for its way through a URL, with a sum by which a damaged one is known: the server takes
+// seconds to refuse those.
+func pageToken(token []byte) string {
+	if len(token) == 0 {
+		return ""
+	}
+	return base64.RawURLEncoding.EncodeToString(append(pageSum(token), token...))
+}
+
+func openPageToken(text string) (token []byte, ok bool) {
+	if text == "" {
+		return nil, true
+	}
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	if err != nil || len(raw) <= pageSumBytes {
+		return nil, false
+	}
+	token = raw[pageSumBytes:]
+	return token, bytes.Equal(raw[:pageSumBytes], pageSum(token))
+}
+
+const pageSumBytes = 8
+
+func pageSum(token []byte) []byte {
+	sum := sha256.Sum256(token)
+	return append([]byte{}, sum[:pageSumBytes]...)
+}
+
+// listed reads rows of visibility. What is no connection's is left out, and so is what the filter does not name.
+func (c *Client) listed(executions []*workflowpb.WorkflowExecutionInfo, f Filter) ([]Listed, error) {
 	rows := make([]Listed, 0, len(executions))
 	for _, e := range executions {
 		id := e.GetExecution().GetWorkflowId()
 		workspace, name, err := ParseID(id)
-		if err != nil {
+		if err != nil || !same(f.Workspace, workspace) || !same(f.Name, name) {
 			continue
 		}
 		snapshot, err := c.memoSnapshot(e.GetMemo())
 		if err != nil {
 			return nil, fmt.Errorf("list connections: %w", err)
 		}
-		rows = append(rows, Listed{
+		row := Listed{
 			WorkflowID: id, RunID: e.GetExecution().GetRunId(), Workspace: workspace, Name: name,
 			StartedAt: e.GetStartTime().AsTime(), Snapshot: snapshot,
-		})
+		}
+		if f.matches(row) {
+			rows = append(rows, row)
+		}
 	}
 	return rows, nil
 }
+
+// risky are the characters that a server with SQLite or MySQL visibility does not take as they are, however they are
+// escaped: a quote in a value ends up as a quote in the statement. No value with one of them is sent.
+const risky = "'\"\\`"
+
+// term narrows a list by an attribute: by the whole value, or by as much of it as can be sent; [Filter.matches] does the
+// rest.
+func term(attribute, value string) []string {
+	safe, _, isRisky := cutAny(value, risky)
+	switch {
+	case !isRisky:
+		return []string{attribute + " = '" + value + "'"}
+	case safe == "":
+		return nil
+	default:
+		return []string{attribute + " STARTS_WITH '" + safe + "'"}
+	}
+}
+
+// cutAny cuts a text before the first of the characters.
+func cutAny(text, characters string) (before, after string, found bool) {
+	if i := strings.IndexAny(text, characters); i >= 0 {
+		return text[:i], text[i:], true
+	}
+	return text, "", false
+}
+
+// matches reports whether a row is of the engine, state and failure code that the filter names.
+func (f Filter) matches(row Listed) bool {
+	var engine, state, code string
+	if s := row.Snapshot; s != nil {
+		engine, state = s.EngineID, string(s.State)
+		if s.Failure != nil {
+			code = string(s.Failure.Code)
+		}
+	}
+	return same(f.Engine, engine) && same(string(f.State), state) && same(f.FailureCode, code)
+}
+
+// same compares what could not be sent as it is. The rest was compared by the server, whose attributes may be newer than the
+// memo.
+func same(want, have string) bool { return want == have || !strings.ContainsAny(want, risky) }
 
 func (f Filter) query() string {
 	terms := []string{"WorkflowType = '" + WorkflowName + "'", "ExecutionStatus = 'Running'"}
 	add := func(attribute, value string) {
 		if value != "" {
-			terms = append(terms, attribute+" = '"+strings.ReplaceAll(value, "'", "''")+"'")
+			terms = append(terms, term(attribute, value)...)
 		}
 	}
 	add(searchattr.Workspace.GetName(), f.Workspace)
@@ -178,7 +253,7 @@ func (c *Client) History(ctx context.Context, key delivery.Key) ([]Transition, e
 
 // runs are the ids of all retained runs. Visibility lags behind: the current run is asked for by itself.
 func (c *Client) runs(ctx context.Context, id string) ([]string, error) {
-	listed, err := c.executions(ctx, "WorkflowId = '"+strings.ReplaceAll(id, "'", "''")+"'", runsLimit)
+	listed, err := c.executions(ctx, "WorkflowId = '"+id+"'", runsLimit)
 	if err != nil {
 		return nil, explainCall("list runs", err)
 	}

@@ -37,14 +37,17 @@ func receive[T any](ctx workflow.Context, name string, take func(T)) {
 	})
 }
 
-func (c *connection) onMarkStale(in MarkStale) { c.Intents.Stale = &in }
+func (c *connection) onMarkStale(in MarkStale) {
+	in.Reason = clip(in.Reason, mostWords)
+	c.Intents.Stale = &in
+}
 
 func (c *connection) onDesiredChanged(in DesiredChanged) {
 	known := in.Revision != "" && in.Revision == c.Entry.DesiredRevision && c.LoadFailure == nil
 	if known && !c.Intents.Remove {
 		return
 	}
-	c.Intents.Load, c.Intents.Trigger = true, in.Trigger
+	c.Intents.Load, c.Intents.Trigger = true, clip(in.Trigger, mostWords)
 }
 
 func (c *connection) onEngineEvent(in EngineEvent) {
@@ -56,6 +59,7 @@ func (c *connection) onEngineEvent(in EngineEvent) {
 		// replaced: worth a look after it, not a second delivery over a client that is well.
 		in.Generation = 0
 	}
+	in.Reason = clip(in.Reason, mostWords)
 	c.Intents.Events = append(c.Intents.Events, in)
 }
 
@@ -157,10 +161,13 @@ func (c *connection) serve(ctx workflow.Context, kind string, ask func()) (Healt
 
 func trigger(in Request, otherwise string) string {
 	if in.Trigger != "" {
-		return in.Trigger
+		return clip(in.Trigger, mostWords)
 	}
 	return otherwise
 }
+
+// mostWords bounds, in characters, what callers say of their reasons: it is kept with each of many transitions.
+const mostWords = 200
 
 func (c *connection) registerQueries(ctx workflow.Context) error {
 	describe := func(text string) workflow.QueryHandlerOptions { return workflow.QueryHandlerOptions{Description: text} }

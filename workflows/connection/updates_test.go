@@ -1,7 +1,9 @@
 package connection_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -276,4 +278,21 @@ func TestAnUpdateAnswersWithWhatIsKnownWhenAPushTakesLong(t *testing.T) {
 	})
 	w.at(5*time.Minute, func() { require.Equal(t, delivery.Ready, w.snapshot().State) })
 	w.run(6 * time.Minute)
+}
+
+func TestWhatCallersSayIsKeptShort(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	long := strings.Repeat("x", 900_000)
+	w.at(time.Minute, func() {
+		w.env.SignalWorkflow(connection.SignalMarkStale, connection.MarkStale{Reason: long})
+		w.env.SignalWorkflow(connection.SignalDesiredChanged, connection.DesiredChanged{Trigger: long})
+	})
+	w.at(2*time.Minute, func() {
+		raw, err := json.Marshal([]any{w.snapshot(), w.transitions()})
+		require.NoError(t, err)
+		require.Less(t, len(raw), 10_000)
+		require.Equal(t, delivery.Ready, w.snapshot().State)
+	})
+	w.run(3 * time.Minute)
 }
