@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/activities/desired"
 	domain "github.com/holdfast-mcp/holdfast/internal/domain/desired"
 	"github.com/holdfast-mcp/holdfast/internal/domain/health"
+	"github.com/holdfast-mcp/holdfast/internal/domain/redact"
 	"github.com/holdfast-mcp/holdfast/internal/store"
 	"github.com/holdfast-mcp/holdfast/internal/testkit/peers"
 )
@@ -77,6 +78,18 @@ func TestATokenThatMayNotBeSentIsNot(t *testing.T) {
 			require.Zero(t, got.Token.Sequence)
 		})
 	}
+}
+
+func TestATokenThatCannotBeReadIsToldInFull(t *testing.T) {
+	t.Parallel()
+	p := peers.New(t, peers.Options{})
+	key := p.Key()
+	p.Want(key, fromVariable("TEAM_TOKEN"))
+	p.Damage(`DROP TABLE credential_token`)
+	_, err := p.Resolver.Resolve(t.Context(), key)
+	f := peers.RequireFailure(t, err, health.CodeDesiredUnreadable)
+	require.Contains(t, f.Cause(), "no such table")
+	require.NotContains(t, f.Cause(), redact.Marker, "our own words are taken for a secret")
 }
 
 func TestALiteralSourceIsSentAsItIs(t *testing.T) {

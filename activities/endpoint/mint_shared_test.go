@@ -77,7 +77,8 @@ func TestConnectionsThatShareACredentialHaveOneTokenRefused(t *testing.T) {
 	r.Endpoint.SetAuthorize(func(string) bool { return false })
 	refused := func(in endpoint.MintRequest) {
 		_, err := peers.Try[endpoint.MintResult](t, r.mints, endpoint.MintName, in)
-		peers.RequireFailure(t, err, health.CodeInvalidToken)
+		f := peers.RequireFailure(t, err, health.CodeInvalidToken)
+		require.False(t, f.Retryable)
 	}
 	for _, in := range requests {
 		refused(in)

@@ -46,7 +46,7 @@ func (s *Store) PutAPIToken(ctx context.Context, token APIToken) error {
 	if err != nil {
 		return fmt.Errorf("put API token %q: %w", token.ID, err)
 	}
-	result, err := s.write.ExecContext(ctx, sqlPutAPIToken, token.ID, token.Name, token.Role, hash, stamp(token.CreatedAt),
+	result, err := s.exec(ctx, sqlPutAPIToken, token.ID, token.Name, token.Role, hash, stamp(token.CreatedAt),
 		token.CreatedBy, toMicros(token.ExpiresAt))
 	if err != nil {
 		return fmt.Errorf("put API token %q: %w", token.ID, err)
@@ -82,7 +82,7 @@ func (s *Store) APITokenByID(ctx context.Context, id string) (APIToken, error) {
 
 // RevokeAPIToken ends an API token for good and forgets its hash; it tells whether it was there and not revoked before.
 func (s *Store) RevokeAPIToken(ctx context.Context, id string, at time.Time) (revoked bool, err error) {
-	result, err := s.write.ExecContext(ctx, sqlRevokeAPIToken, id, stamp(at))
+	result, err := s.exec(ctx, sqlRevokeAPIToken, id, stamp(at))
 	if err != nil {
 		return false, fmt.Errorf("revoke API token %q: %w", id, err)
 	}
@@ -91,7 +91,7 @@ func (s *Store) RevokeAPIToken(ctx context.Context, id string, at time.Time) (re
 
 // TouchAPIToken notes that an API token was used. An earlier time than the one that is noted changes nothing.
 func (s *Store) TouchAPIToken(ctx context.Context, id string, at time.Time) error {
-	if _, err := s.write.ExecContext(ctx, sqlTouchAPIToken, id, stamp(at)); err != nil {
+	if _, err := s.exec(ctx, sqlTouchAPIToken, id, stamp(at)); err != nil {
 		return fmt.Errorf("note use of API token %q: %w", id, err)
 	}
 	return nil

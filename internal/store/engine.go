@@ -58,7 +58,7 @@ func (s *Store) Engines(ctx context.Context) ([]Engine, error) {
 // DeleteEngine removes an engine and tells whether it was there; ErrEngineInUse when connections or
 // workspaces still name it.
 func (s *Store) DeleteEngine(ctx context.Context, id string) (existed bool, err error) {
-	result, err := s.write.ExecContext(ctx, sqlDeleteEngine, id)
+	result, err := s.exec(ctx, sqlDeleteEngine, id)
 	if isForeignKeyFault(err) {
 		err = ErrEngineInUse
 	}

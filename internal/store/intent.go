@@ -53,13 +53,13 @@ type IntentFilter struct {
 
 // PutIntent writes an intent over the one that is there, and gives it back with its new revision.
 func (s *Store) PutIntent(ctx context.Context, want Intent) (Intent, error) {
-	return s.putIntent(ctx, want, func(*sql.Tx) error { return nil })
+	return s.putIntent(ctx, want, intentRules{})
 }
 
 // PutIntentIf is PutIntent where the intent still has the revision that the change is based on, 0 for none: else it gives a
 // *StaleIntentError.
 func (s *Store) PutIntentIf(ctx context.Context, want Intent, expect int64) (Intent, error) {
-	return s.putIntent(ctx, want, func(tx *sql.Tx) error {
+	return s.putIntent(ctx, want, intentRules{allowed: func(tx *sql.Tx) error {
 		stored, err := scanIntent(tx.QueryRowContext(ctx, sqlIntent, want.Account, want.Workspace, want.Name))
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
@@ -68,7 +68,7 @@ func (s *Store) PutIntentIf(ctx context.Context, want Intent, expect int64) (Int
 			return &StaleIntentError{Intent: want, Expected: expect, Found: stored.Revision}
 		}
 		return nil
-	})
+	}})
 }
 
 // Intents reads the intents that the filter selects, in the order of account, workspace and name.
@@ -82,14 +82,20 @@ func (s *Store) Intents(ctx context.Context, filter IntentFilter) ([]Intent, err
 
 // DeleteIntent takes an intent back and tells whether it was there. Exactly one of account and workspace is set.
 func (s *Store) DeleteIntent(ctx context.Context, account, workspace, name string) (existed bool, err error) {
-	result, err := s.write.ExecContext(ctx, sqlDeleteIntent, account, workspace, name)
+	result, err := s.exec(ctx, sqlDeleteIntent, account, workspace, name)
 	if err != nil {
 		return false, fmt.Errorf("delete intent (%s): %w", Intent{Account: account, Workspace: workspace, Name: name}, err)
 	}
 	return affected(result)
 }
 
-func (s *Store) putIntent(ctx context.Context, want Intent, allowed func(tx *sql.Tx) error) (Intent, error) {
+// intentRules are what has to hold in the transaction that writes an intent; nil: nothing more.
+type intentRules struct {
+	allowed func(tx *sql.Tx) error
+	written func(tx *sql.Tx, written Intent) error
+}
+
+func (s *Store) putIntent(ctx context.Context, want Intent, rules intentRules) (Intent, error) {
 	switch {
 	case (want.Account == "") == (want.Workspace == ""):
 		return Intent{}, errors.New("put intent: either an account or a workspace is needed")
@@ -101,15 +107,20 @@ func (s *Store) putIntent(ctx context.Context, want Intent, allowed func(tx *sql
 	at := stamp(want.UpdatedAt)
 	want.UpdatedAt = fromMicros(at)
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
-		if err := allowed(tx); err != nil {
-			return err
+		if rules.allowed != nil {
+			if err := rules.allowed(tx); err != nil {
+				return err
+			}
 		}
 		if err := tx.QueryRowContext(ctx, sqlCount, "intent").Scan(&want.Revision); err != nil {
 			return err
 		}
 		_, err := tx.ExecContext(ctx, sqlPutIntent, want.Account, want.Workspace, want.Name, string(want.Kind), want.Revision,
 			want.By, want.Reason, at)
-		return err
+		if err != nil || rules.written == nil {
+			return err
+		}
+		return rules.written(tx, want)
 	})
 	var stale *StaleIntentError
 	if errors.As(err, &stale) {

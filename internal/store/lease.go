@@ -47,7 +47,7 @@ func (s *Store) AcquireTokenLease(ctx context.Context, credential, holder string
 
 // ReleaseTokenLease lets others take the lease at once. One that is lost already is left to who has it.
 func (s *Store) ReleaseTokenLease(ctx context.Context, lease TokenLease) error {
-	if _, err := s.write.ExecContext(ctx, sqlReleaseLease, lease.Credential, lease.Holder, lease.Fence); err != nil {
+	if _, err := s.exec(ctx, sqlReleaseLease, lease.Credential, lease.Holder, lease.Fence); err != nil {
 		return fmt.Errorf("release lease of credential %q: %w", lease.Credential, err)
 	}
 	return nil

@@ -46,6 +46,9 @@ const (
 	sqlCount = `INSERT INTO counter (name, value) VALUES ($1, 1)
 		ON CONFLICT (name) DO UPDATE SET value = counter.value + 1 RETURNING value`
 
+	sqlCountOnly = `INSERT INTO counter (name, value) VALUES ($1, 1)
+		ON CONFLICT (name) DO UPDATE SET value = counter.value + 1`
+
 	// One statement sees one state of the database: no transaction is needed to read it all at once.
 	sqlEffective = `SELECT d.workspace, d.name, d.directory, d.engine_id, d.profile, d.config, d.metadata, d.token_source, d.updated_at,
 			a.account, a.name, a.profile, a.config, a.metadata, a.token_source, a.updated_at,
@@ -106,8 +109,9 @@ const (
 	sqlDropToken = `UPDATE credential_token SET dropped = 1 WHERE credential = $1 AND (sequence <= $2 OR $2 = 0) AND dropped = 0` //nolint:gosec // SQL, no credential
 
 	// A credential has a row for each source that it was minted from: its name, "#" and what names the source.
+	//nolint:gosec // SQL, no credential
 	sqlForgetToken = `UPDATE credential_token SET access_token = NULL, refresh_token = NULL, dropped = 1
-		WHERE credential = $1 OR substr(credential, 1, length($1) + 1) = $1 || '#'` //nolint:gosec // SQL, no credential
+		WHERE credential = $1 OR substr(credential, 1, length($1) + 1) = $1 || '#'`
 
 	sqlLease = `SELECT holder, fence, held_until FROM credential_lease WHERE credential = $1`
 
@@ -134,16 +138,32 @@ const (
 
 	sqlTouchAPIToken = `UPDATE api_token SET last_used_at = $2 WHERE id = $1 AND last_used_at < $2`
 
-	requestColumns = `id, principal, idempotency_key, kind, workspace, name, directory, digest, created_at, finished_at, status, result`
+	requestColumns = `id, principal, idempotency_key, kind, workspace, name, directory, digest, created_at, finished_at, status, result,
+		started_at, holder, held_until, passing, plan, intent`
 
 	sqlRequest = `SELECT ` + requestColumns + ` FROM api_request WHERE id = $1`
 
 	sqlRequestByKey = `SELECT ` + requestColumns + ` FROM api_request WHERE principal = $1 AND idempotency_key = $2`
 
-	sqlBeginRequest = `INSERT INTO api_request (` + requestColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, NULL)
+	sqlBeginRequest = `INSERT INTO api_request (` + requestColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 0, 0, NULL,
+			$9, $10, $11, 0, NULL, NULL)
 		ON CONFLICT (principal, idempotency_key) DO NOTHING`
 
-	sqlFinishRequest = `UPDATE api_request SET status = $2, result = $3, finished_at = $4 WHERE id = $1`
+	// A failure that passes makes room for the next try; anything else that is finished stays.
+	sqlClaimRequest = `UPDATE api_request SET holder = $2, held_until = $3, started_at = $4, finished_at = 0, status = 0, result = NULL,
+			passing = 0
+		WHERE id = $1 AND (finished_at = 0 AND held_until <= $4 OR passing = 1)`
+
+	sqlRenewRequest = `UPDATE api_request SET held_until = $3 WHERE id = $1 AND holder = $2 AND finished_at = 0`
+
+	sqlReleaseRequest = `UPDATE api_request SET holder = '', held_until = 0 WHERE id = $1 AND holder = $2 AND finished_at = 0`
+
+	sqlFinishRequest = `UPDATE api_request SET status = $2, result = $3, finished_at = $4, passing = $5, holder = '', held_until = 0
+		WHERE id = $1`
+
+	sqlPlanRequest = `UPDATE api_request SET plan = $2 WHERE id = $1`
+
+	sqlIntendRequest = `UPDATE api_request SET intent = $2 WHERE id = $1`
 
 	sqlPruneRequests = `DELETE FROM api_request WHERE created_at < $1`
 )

@@ -48,7 +48,7 @@ func (s *Store) PutProbe(ctx context.Context, key Key, state ProbeState) error {
 		}
 		canary = sealed
 	}
-	_, err := s.run.putProbe.ExecContext(ctx, key.Workspace, key.Name, key.Directory,
+	_, err := s.runWrite(ctx, s.run.putProbe, key.Workspace, key.Name, key.Directory,
 		toMicros(state.LastProbeAt), toMicros(state.LastOKAt), state.Misses, canary)
 	if err != nil {
 		return fmt.Errorf("write probe state (%s): %w", key, err)
@@ -62,7 +62,7 @@ func (s *Store) BeginPush(ctx context.Context, key Key, push Push) error {
 	if push.StartedAt.IsZero() || !push.Deadline.After(push.StartedAt) {
 		return fmt.Errorf("begin push (%s): a start and a later deadline are needed", key)
 	}
-	result, err := s.run.beginPush.ExecContext(ctx, key.Workspace, key.Name, key.Directory,
+	result, err := s.runWrite(ctx, s.run.beginPush, key.Workspace, key.Name, key.Directory,
 		push.Generation, push.Revision, toMicros(push.StartedAt), toMicros(push.Deadline))
 	if err != nil {
 		return fmt.Errorf("begin push (%s): %w", key, err)
@@ -81,7 +81,7 @@ func (s *Store) BeginPush(ctx context.Context, key Key, push Push) error {
 // FinishPush notes that the connection's last push has been answered, or has failed in a way that leaves nothing under way.
 // ErrNotFound when there was none.
 func (s *Store) FinishPush(ctx context.Context, key Key, at time.Time) error {
-	result, err := s.run.finishPush.ExecContext(ctx, key.Workspace, key.Name, key.Directory, stamp(at))
+	result, err := s.runWrite(ctx, s.run.finishPush, key.Workspace, key.Name, key.Directory, stamp(at))
 	if err != nil {
 		return fmt.Errorf("finish push (%s): %w", key, err)
 	}
@@ -113,7 +113,7 @@ func (s *Store) LastPush(ctx context.Context, key Key) (Push, error) {
 
 // DeleteRuntime forgets probes and push of a connection.
 func (s *Store) DeleteRuntime(ctx context.Context, key Key) error {
-	if _, err := s.write.ExecContext(ctx, sqlDeleteRuntime, key.Workspace, key.Name, key.Directory); err != nil {
+	if _, err := s.exec(ctx, sqlDeleteRuntime, key.Workspace, key.Name, key.Directory); err != nil {
 		return fmt.Errorf("delete runtime row (%s): %w", key, err)
 	}
 	return nil

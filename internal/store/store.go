@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/holdfast-mcp/holdfast/internal/keys"
 )
@@ -15,10 +16,11 @@ type Options struct {
 	Keys *keys.Keys // the keysets that the database was, or will be, written with
 }
 
-// Store is safe for concurrent use, and beside other processes on the same file. A write waits at most 10 s for another
-// process's write; a read never waits.
+// Store is safe for concurrent use, and beside other processes on the same file. A write waits for another process's write: at
+// most 10 s, and at most as long as its context lives, and is not written afterwards. A read never waits.
 type Store struct {
 	path string
+	torn atomic.Bool // the last write failed by the disk, not by who else writes
 
 	read  *sql.DB
 	write *sql.DB // one connection: writers of this process queue here instead of contending for the file
@@ -77,19 +79,4 @@ func (s *Store) connect(ctx context.Context) (err error) {
 		return err
 	}
 	return s.run.prepare(ctx, s.read, s.write)
-}
-
-// inTransaction runs do while no other writer, of this or another process, can write.
-func (s *Store) inTransaction(ctx context.Context, do func(tx *sql.Tx) error) error {
-	tx, err := s.write.BeginTx(ctx, nil)
-	if err != nil {
-		return fmt.Errorf("begin transaction: %w", err)
-	}
-	if err := do(tx); err != nil {
-		return errors.Join(err, tx.Rollback())
-	}
-	if err := tx.Commit(); err != nil {
-		return fmt.Errorf("commit transaction: %w", err)
-	}
-	return nil
 }

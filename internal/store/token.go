@@ -71,7 +71,7 @@ func (s *Store) PutToken(ctx context.Context, lease TokenLease, token Token) err
 // DropToken marks a token as not to be sent any more, and tells whether it was not marked before. sequence is the token that is
 // distrusted, and with it all before: a newer one stays. 0 stands for any.
 func (s *Store) DropToken(ctx context.Context, credential string, sequence int64) (dropped bool, err error) {
-	result, err := s.write.ExecContext(ctx, sqlDropToken, credential, sequence)
+	result, err := s.exec(ctx, sqlDropToken, credential, sequence)
 	if err != nil {
 		return false, fmt.Errorf("drop token of credential %q: %w", credential, err)
 	}

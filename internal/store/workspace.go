@@ -80,7 +80,7 @@ func (s *Store) Workspaces(ctx context.Context, filter WorkspaceFilter) ([]Works
 
 // DeleteWorkspace removes one directory of a workspace and tells whether it was there. Desired configs stay.
 func (s *Store) DeleteWorkspace(ctx context.Context, id, directory string) (existed bool, err error) {
-	result, err := s.write.ExecContext(ctx, sqlDeleteWorkspace, id, directory)
+	result, err := s.exec(ctx, sqlDeleteWorkspace, id, directory)
 	if err != nil {
 		return false, fmt.Errorf("delete workspace (%s): %w", Workspace{ID: id, Directory: directory}, err)
 	}

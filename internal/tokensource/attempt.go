@@ -194,12 +194,6 @@ func (a *attempt) verify(ctx context.Context, got Minted) error {
 	if a.Verify == nil {
 		return nil
 	}
-	if cheap(a.Source) {
-		// Only this very token was refused: who replaces it is not made to wait.
-		if err := a.kept.refused(a.refusal(got.AccessToken), a.now()); err != nil {
-			return err
-		}
-	}
 	var held *store.LeaseHeldError
 	switch err := a.take(ctx, a.verifyLease()); {
 	case errors.As(err, &held):

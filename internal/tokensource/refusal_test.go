@@ -43,16 +43,16 @@ func TestARefusalAnswersThoseWhoAskTheSame(t *testing.T) {
 	require.Equal(t, 3, r.server.Issued())
 	another := ask
 	another.Revision = "of a corrected config"
-	refused(p, another)
+	last := refused(p, another)
 	require.Equal(t, 4, r.server.Issued(), "another endpoint has not refused anything")
 	dropped, err := other.Drop(t.Context(), credential, source, 1)
 	require.NoError(t, err)
 	require.True(t, dropped)
-	refused(p, another)
+	require.NotEqual(t, last, refused(p, another))
 	require.Equal(t, 5, r.server.Issued(), "what another process distrusts makes a difference")
 	_, err = p.Drop(t.Context(), credential, source, 1)
 	require.NoError(t, err)
-	refused(p, another)
+	require.NotEqual(t, last, refused(p, another))
 	require.Equal(t, 6, r.server.Issued())
 	require.Zero(t, r.server.Reused())
 }
