@@ -105,8 +105,10 @@ type TokenSeen struct {
 	Tried     int64      `json:"tried,omitempty"`
 	ExpiresAt *time.Time `json:"expiresAt,omitempty"`
 	// Refused is the digest of a token that the endpoint refused before it was delivered, empty where there is none: a
-	// variable or a file that still holds it holds nothing new.
-	Refused string `json:"refused,omitempty"`
+	// variable or a file that still holds it holds nothing new. After RefusedUntil it is worth another try: the endpoint
+	// may have come to know it.
+	Refused      string     `json:"refused,omitempty"`
+	RefusedUntil *time.Time `json:"refusedUntil,omitempty"`
 	// RetryAt is when a renewal that failed may be tried again.
 	RetryAt *time.Time `json:"retryAt,omitempty"`
 }

@@ -55,7 +55,12 @@ func (l *look) tokenPause() time.Duration {
 
 // tokenMoved reports whether a variable or a file of this machine holds another token than the store does.
 func (l *look) tokenMoved(ctx context.Context) bool {
-	return l.moved != nil && l.moved(ctx, l.want, l.in.Token.Refused)
+	seen := l.in.Token
+	refused := seen.Refused
+	if seen.RefusedUntil != nil && !l.now().Before(*seen.RefusedUntil) {
+		refused = ""
+	}
+	return l.moved != nil && l.moved(ctx, l.want, refused)
 }
 
 // tokenWait is how long a look may wait before the token wants another one.

@@ -56,10 +56,7 @@ func TestATokenIsDueAtItsTimeAndNotBefore(t *testing.T) {
 func TestADroppedTokenIsDueAtOnce(t *testing.T) {
 	t.Parallel()
 	r := newTokenRig(t, store.Token{})
-	want, err := r.Resolver.Resolve(t.Context(), r.key)
-	require.NoError(t, err)
-	_, err = r.Store.DropToken(t.Context(), want.Credential, 0)
-	require.NoError(t, err)
+	r.DropToken(r.key)
 	r.decide(t, engine.DecisionTokenDue, having(engine.TokenSeen{Sequence: 1, Tried: 1}))
 
 	got, err := r.register(t)
@@ -103,10 +100,7 @@ func TestAnotherTokenIsACauseThatChanged(t *testing.T) {
 func TestAnEndpointThatAnswersWhileThereIsNoTokenHasOneMinted(t *testing.T) {
 	t.Parallel()
 	r := newTokenRig(t, store.Token{})
-	want, err := r.Resolver.Resolve(t.Context(), r.key)
-	require.NoError(t, err)
-	_, err = r.Store.DropToken(t.Context(), want.Credential, 0)
-	require.NoError(t, err)
+	r.DropToken(r.key)
 	f := health.EndpointUnreachable("connection refused", nil)
 	r.decide(t, engine.DecisionTokenDue, failed(f), having(engine.TokenSeen{Sequence: 1, Tried: 1}))
 }
@@ -124,6 +118,13 @@ func TestAVariableThatHoldsAnotherTokenIsNoticed(t *testing.T) {
 	t.Cleanup(moved.Close)
 	r.activities = moved
 	r.decide(t, engine.DecisionTokenDue, having(engine.TokenSeen{Sequence: 1, Tried: 1}))
+	refused, again := "d1", r.in(time.Minute)
+	still := engine.TokenSeen{Sequence: 1, Tried: 1, Refused: refused, RefusedUntil: &again}
+	res, err := r.inspect(t, having(still))
+	require.False(t, err == nil && res.Decision == engine.DecisionTokenDue, "it holds what was refused")
+	r.Clock.Advance(time.Minute)
+	r.decide(t, engine.DecisionTokenDue, having(still))
+	r.Clock.Advance(time.Hour)
 	soon := r.in(time.Minute)
 	f := health.InvalidToken(health.StageTransportAuth, health.AliasAuthInvalid, "http 401")
 	r.decide(t, engine.DecisionTokenDue, failed(f), having(engine.TokenSeen{Sequence: 1, Tried: 1}))

@@ -41,7 +41,8 @@ type Token struct {
 	Refusal *health.Failure `json:"refusal,omitempty"`
 
 	// RefusedDigest names the token that the endpoint refused before it was delivered, without telling it.
-	RefusedDigest string `json:"refusedDigest,omitempty"`
+	RefusedDigest string     `json:"refusedDigest,omitempty"`
+	RefusedUntil  *time.Time `json:"refusedUntil,omitempty"`
 
 	// Failure is why the last renewal failed, while the delivered token still works.
 	Failure  *health.Failure `json:"failure,omitempty"`
@@ -91,10 +92,11 @@ func (c *connection) mint(
 	var res endpoint.MintResult
 	err := minting.Get(ctx, &res)
 	if err != nil || res.DesiredChanged {
-		t.RefusedDigest = refusedDigest(err)
+		until := workflow.Now(ctx).Add(maxBackoff)
+		t.RefusedDigest, t.RefusedUntil = refusedDigest(err), &until
 		return res, err
 	}
-	t.RefusedDigest = ""
+	t.RefusedDigest, t.RefusedUntil = "", nil
 	t.Current, t.ExpiresAt, t.RenewAt = res.Sequence, res.ExpiresAt, res.RenewAt
 	t.Distrusted, t.Failure, t.RetryAt, t.Attempts = false, nil, nil, 0
 	return res, nil
@@ -262,7 +264,8 @@ func (c *connection) tokenSeen() *engine.TokenSeen {
 		retryAt = &at
 	}
 	return &engine.TokenSeen{
-		Sequence: t.Delivered, Tried: t.Current, ExpiresAt: t.DeliveredExpiresAt, Refused: t.RefusedDigest, RetryAt: retryAt,
+		Sequence: t.Delivered, Tried: t.Current, ExpiresAt: t.DeliveredExpiresAt, Refused: t.RefusedDigest,
+		RefusedUntil: t.RefusedUntil, RetryAt: retryAt,
 	}
 }
 
