@@ -74,9 +74,9 @@ func words(r fleet.Result) string {
 	case r.Failed > 0:
 		return fmt.Sprintf("not in order: %d of %d connections and their engines could not be mended", r.Failed, r.Wanted)
 	case r.InUse > 0:
-		return fmt.Sprintf("in order: %d connections, %d more end when their sessions do", r.Wanted, r.InUse)
+		return fmt.Sprintf("in order: %s, %d more to end with their sessions", connections(r.Wanted), r.InUse)
 	default:
-		return fmt.Sprintf("in order: %d connections", r.Wanted)
+		return "in order: " + connections(r.Wanted)
 	}
 }
 
@@ -106,4 +106,11 @@ func answer(r fleet.Result) ReconcileResult {
 		out.Failures = append(out.Failures, Failure(f))
 	}
 	return out
+}
+
+func connections(n int) string {
+	if n == 1 {
+		return "1 connection"
+	}
+	return fmt.Sprintf("%d connections", n)
 }

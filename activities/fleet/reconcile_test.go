@@ -38,7 +38,7 @@ func TestAFleetInOrderIsTriedAgainAfterTheInterval(t *testing.T) {
 		wait   time.Duration
 	}{
 		{"nothing to do", fleet.Result{Wanted: 3}, "in order: 3 connections", 5 * time.Minute},
-		{"one in use", fleet.Result{Wanted: 3, InUse: 1}, "in order: 3 connections, 1 more end when their sessions do", 30 * time.Second},
+		{"one in use", fleet.Result{Wanted: 3, InUse: 1}, "in order: 3 connections, 1 more to end with their sessions", 30 * time.Second},
 		{"one failed", fleet.Result{Wanted: 3, Failed: 1}, "not in order: 1 of 3 connections and their engines could not be mended", 30 * time.Second},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
