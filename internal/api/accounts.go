@@ -109,14 +109,9 @@ func putShared(a *API, c *call) (*job, error) {
 	if err := want.acceptable(c.principal); err != nil {
 		return nil, err
 	}
-	who := c.principal.ID
+	who, m := c.principal.ID, c.memory
 	return &job{run: func(ctx context.Context, _ string) (*reply, error) {
-		if err := a.revive(ctx, store.Intent{Account: account, Name: name, By: who, Reason: "shared config put"}); err != nil {
-			return nil, err
-		}
-		changed, err := fromStore(ctx, a, func(ctx context.Context) (bool, error) {
-			return a.Store.PutAccountDesired(ctx, want.shared(account, name))
-		})
+		changed, err := a.share(ctx, m, want.shared(account, name), store.Intent{Account: account, Name: name, By: who, Reason: "shared config put"})
 		if err != nil {
 			return nil, err
 		}
@@ -152,17 +147,20 @@ func deleteShared(a *API, c *call) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.mustBeShared(c.Context(), account, name); err != nil {
+	if err := a.mustBeShared(c, account, name); err != nil {
 		return nil, err
 	}
-	who := c.principal.ID
+	who, m := c.principal.ID, c.memory
 	return &job{run: func(ctx context.Context, _ string) (*reply, error) {
-		intent, err := a.decide(ctx, store.Intent{Account: account, Name: name, Kind: store.IntentRemoved, By: who})
+		made, err := a.decide(ctx, m, nil, store.Intent{Account: account, Name: name, Kind: store.IntentRemoved, By: who})
 		if err != nil {
 			return nil, err
 		}
-		change := sharedChange{Account: account, Name: name, Intent: viewOf(&intent)}
-		change.Changed, err = fromStore(ctx, a, func(ctx context.Context) (bool, error) {
+		change := sharedChange{Changed: true, Account: account, Name: name, Intent: made.view()}
+		if made.superseded {
+			return a.tellAccount(ctx, change, "shared config changed")
+		}
+		_, err = fromStore(ctx, a, func(ctx context.Context) (bool, error) {
 			return a.Store.DeleteAccountDesired(ctx, account, name)
 		})
 		if err != nil {
@@ -172,8 +170,12 @@ func deleteShared(a *API, c *call) (*job, error) {
 	}}, nil
 }
 
-func (a *API) mustBeShared(ctx context.Context, account, name string) error {
-	_, err := fromStore(ctx, a, func(ctx context.Context) (store.AccountDesired, error) {
+// mustBeShared refuses what is about nothing. A request that has decided already is about what was there then.
+func (a *API) mustBeShared(c *call, account, name string) error {
+	if c.memory.intent != nil {
+		return nil
+	}
+	_, err := fromStore(c.Context(), a, func(ctx context.Context) (store.AccountDesired, error) {
 		return a.Store.AccountDesired(ctx, account, name)
 	})
 	switch {
@@ -204,16 +206,17 @@ func (a *API) switchShared(c *call, kind store.IntentKind) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := a.mustBeShared(c.Context(), account, name); err != nil {
+	if err := a.mustBeShared(c, account, name); err != nil {
 		return nil, err
 	}
+	m := c.memory
 	intent := store.Intent{Account: account, Name: name, Kind: kind, By: c.principal.ID, Reason: reason}
 	return &job{run: func(ctx context.Context, _ string) (*reply, error) {
-		written, err := a.decide(ctx, intent)
+		made, err := a.decide(ctx, m, nil, intent)
 		if err != nil {
 			return nil, err
 		}
-		change := sharedChange{Changed: true, Account: account, Name: name, Intent: viewOf(&written)}
+		change := sharedChange{Changed: true, Account: account, Name: name, Intent: made.view()}
 		return a.tellAccount(ctx, change, string(kind))
 	}}, nil
 }

@@ -20,6 +20,7 @@ type call struct {
 	principal auth.Principal
 	query     url.Values
 	body      []byte
+	memory    memory // of a request that is noted
 }
 
 // reply is an answer.

@@ -116,13 +116,13 @@ func (a *API) switched(c *call, kind store.IntentKind) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	who := c.principal.ID
+	who, m := c.principal.ID, c.memory
 	return &job{run: func(ctx context.Context, _ string) (*reply, error) {
-		intent, err := a.switchAll(ctx, targets, store.Intent{Kind: kind, By: who, Reason: reason})
+		made, err := a.switchAll(ctx, m, targets, store.Intent{Kind: kind, By: who, Reason: reason})
 		if err != nil {
 			return nil, err
 		}
-		return ok(toldAll(targets, intent))
+		return ok(toldAll(targets, made))
 	}}, nil
 }
 
@@ -132,8 +132,8 @@ type toldList struct {
 	Items  []told      `json:"items"`
 }
 
-func toldAll(targets []target, intent store.Intent) toldList {
-	list := toldList{Intent: viewOf(&intent), Items: []told{}}
+func toldAll(targets []target, made decision) toldList {
+	list := toldList{Intent: made.view(), Items: []told{}}
 	for _, t := range targets {
 		list.Items = append(list.Items, toldOf(t, nil))
 	}
@@ -154,12 +154,12 @@ func postRemove(a *API, c *call) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	who := c.principal.ID
+	who, m := c.principal.ID, c.memory
 	return &job{run: func(ctx context.Context, updateID string) (*reply, error) {
-		intent, err := a.removeAll(ctx, targets, store.Intent{By: who, Reason: reason}, updateID)
+		made, err := a.removeAll(ctx, m, targets, store.Intent{By: who, Reason: reason}, updateID)
 		if err != nil {
 			return nil, err
 		}
-		return ok(toldAll(targets, intent))
+		return ok(toldAll(targets, made))
 	}}, nil
 }

@@ -102,6 +102,8 @@ type intentView struct {
 	By        string           `json:"by,omitempty"`
 	Reason    string           `json:"reason,omitempty"`
 	UpdatedAt *time.Time       `json:"updatedAt,omitempty"`
+	// Superseded says of a repeated request's intent that somebody has decided otherwise since; it is not written again.
+	Superseded bool `json:"superseded,omitempty"`
 }
 
 func viewOf(i *store.Intent) *intentView {
@@ -165,6 +167,10 @@ type transitionList struct {
 func getTransitions(a *API, c *call) (*reply, error) {
 	t, err := a.target(c, "workspace")
 	if err != nil {
+		return nil, err
+	}
+	// Each run is asked by itself, with all the time that takes: whether anybody answers is found out before.
+	if err := a.awake(c.Context(), t); err != nil {
 		return nil, err
 	}
 	rows, err := query(c.Context(), a, func(ctx context.Context) ([]connection.Transition, error) {

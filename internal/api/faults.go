@@ -123,6 +123,28 @@ func query[T any](ctx context.Context, a *API, call func(context.Context) (T, er
 	})
 }
 
+const (
+	// askLimit and asks bound what one connection's workflow is asked: that no worker answers is told within 2 s. One that is busy
+	// at the first time has the answer at the second.
+	askLimit = 900 * time.Millisecond
+	asks     = 2
+)
+
+// askWorkflow is [fromTemporal] for a query of one workflow, which takes milliseconds where a worker runs.
+func askWorkflow[T any](ctx context.Context, a *API, call func(context.Context) (T, error)) (T, error) {
+	return fromTemporal(ctx, a, func(ctx context.Context) (value T, err error) {
+		for range asks {
+			try, cancel := context.WithTimeout(ctx, askLimit)
+			value, err = call(try)
+			cancel()
+			if !errors.Is(err, connection.ErrNoWorker) {
+				break
+			}
+		}
+		return value, err
+	})
+}
+
 // signal is [fromTemporal] for what is only told.
 func signal(ctx context.Context, a *API, call func(context.Context) error) error {
 	_, err := query(ctx, a, func(ctx context.Context) (struct{}, error) { return struct{}{}, call(ctx) })

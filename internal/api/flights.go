@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"slices"
 	"sync"
 	"time"
 )
@@ -19,21 +20,24 @@ type flight struct {
 	rep  *reply
 	err  error
 
-	names []string // under which it can be joined
-	kept  []keeper // the requests that its result is kept for
+	names  []string // under which it can be joined
+	kept   []keeper // the requests that its result is kept for
+	stored map[string]result
 }
 
-// keeper is a request that wants to find the result later.
-type keeper struct {
-	id string
-	// once holds for a request without a key: nobody can repeat it, so whatever comes out is its result.
-	once bool
+// result is what a request was answered with.
+type result struct {
+	rep *reply
+	err error
 }
 
-// wait waits for the result, or until the caller has had enough.
-func (f *flight) wait(ctx context.Context) (*reply, error) {
+// wait waits for the result, or until the caller has had enough. A request that was noted has the result that was kept for it.
+func (f *flight) wait(ctx context.Context, id string) (*reply, error) {
 	select {
 	case <-f.done:
+		if own, kept := f.stored[id]; kept {
+			return own.rep, own.err
+		}
 		return f.rep, f.err
 	case <-ctx.Done(): // the gateway stops, or the caller has gone and hears nothing anyway
 		return nil, fail(CodeStopping).because(ctx.Err())
@@ -87,6 +91,7 @@ func (f *flights) start(j *job, updateID string, k keeper) (*flight, error) {
 	defer f.mu.Unlock()
 	if found := f.byName[j.flight]; found != nil && j.flight != "" {
 		found.keepFor(k)
+		f.name(found, requestName(k.id))
 		return found, nil
 	}
 	switch {
@@ -95,17 +100,21 @@ func (f *flights) start(j *job, updateID string, k keeper) (*flight, error) {
 	case f.count >= maxFlights:
 		return nil, fail(CodeBusy)
 	}
-	made := &flight{done: make(chan struct{})}
+	made := &flight{done: make(chan struct{}), stored: map[string]result{}}
 	made.keepFor(k)
-	for _, name := range []string{j.flight, requestName(k.id)} {
-		if name != "" {
-			made.names = append(made.names, name)
-			f.byName[name] = made
-		}
-	}
+	f.name(made, j.flight)
+	f.name(made, requestName(k.id))
 	f.count++
 	f.api.running.Go(func() { f.fly(made, j, updateID) })
 	return made, nil
+}
+
+// name makes a flight known under a name. The caller has the lock.
+func (f *flights) name(made *flight, name string) {
+	if name != "" {
+		made.names = append(made.names, name)
+		f.byName[name] = made
+	}
 }
 
 // requestName is the name under which the flight of a request can be joined.
@@ -119,10 +128,15 @@ func requestName(id string) string {
 func (f *flights) fly(made *flight, j *job, updateID string) {
 	ctx, cancel := context.WithTimeout(f.api.base, operationDeadline-5*time.Second)
 	defer cancel()
+	lost := f.holdClaims(ctx, made, cancel)
 	made.err = protect(func() (err error) {
 		made.rep, err = j.run(ctx, updateID)
 		return err
 	})
+	cancel()
+	if <-lost && made.err != nil {
+		made.err = failf(CodeBusy, "Another gateway has taken this request over: send it again.").because(made.err)
+	}
 	f.mu.Lock()
 	for _, name := range made.names {
 		delete(f.byName, name)
@@ -131,9 +145,37 @@ func (f *flights) fly(made *flight, j *job, updateID string) {
 	kept := made.kept
 	f.mu.Unlock()
 	for _, k := range kept {
-		f.api.keep(k, made.rep, made.err)
+		rep, err := f.api.keep(k, made.rep, made.err)
+		made.stored[k.id] = result{rep, err}
 	}
 	close(made.done)
+}
+
+// holdClaims keeps the claims on a flight's requests until it ends, and ends it when others have taken all of them over. The
+// channel tells at the end whether they have.
+func (f *flights) holdClaims(ctx context.Context, made *flight, end context.CancelFunc) <-chan bool {
+	lost := make(chan bool, 1)
+	f.api.running.Go(func() {
+		tick := time.NewTicker(renewEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				lost <- false
+				return
+			case <-tick.C:
+			}
+			f.mu.Lock()
+			kept := slices.Clone(made.kept)
+			f.mu.Unlock()
+			if !f.api.renew(ctx, kept) && ctx.Err() == nil {
+				end()
+				lost <- true
+				return
+			}
+		}
+	})
+	return lost
 }
 
 var errPanicked = errors.New("it panicked")

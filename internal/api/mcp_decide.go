@@ -49,9 +49,9 @@ func postEnabled(a *API, c *call) (*job, error) {
 	if err != nil {
 		return nil, err
 	}
-	who := c.principal.ID
+	who, m := c.principal.ID, c.memory
 	return &job{run: func(ctx context.Context, _ string) (*reply, error) {
-		if _, err := a.switchAll(ctx, targets, store.Intent{Kind: kind, By: who}); err != nil {
+		if _, err := a.switchAll(ctx, m, targets, store.Intent{Kind: kind, By: who}); err != nil {
 			return nil, err
 		}
 		rows := make([]store.Workspace, 0, len(targets))
@@ -69,6 +69,9 @@ func postEnabled(a *API, c *call) (*job, error) {
 // known are the connections of a name in all directories of a workspace, where at least one of them is wanted. What somebody
 // wants of a name he wants of all of them: choosing one directory of several is refused.
 func (a *API) known(c *call, workspace string, missing Code) ([]target, error) {
+	if targets, before := c.memory.before(); before {
+		return targets, nil
+	}
 	targets, err := a.everywhere(c.Context(), workspace, c.path("name"))
 	if err != nil {
 		return nil, err
@@ -94,11 +97,11 @@ func (c *call) coversAll(targets []target) error {
 }
 
 // switchAll notes what somebody wants of a name in a workspace, and tells the connections. No repair that runs can undo it.
-func (a *API) switchAll(ctx context.Context, targets []target, intent store.Intent) (store.Intent, error) {
+func (a *API) switchAll(ctx context.Context, m memory, targets []target, intent store.Intent) (decision, error) {
 	intent.Workspace, intent.Name = targets[0].key.Workspace, targets[0].key.Name
-	intent, err := a.decide(ctx, intent)
+	made, err := a.decide(ctx, m, targets, intent)
 	if err != nil {
-		return intent, err
+		return made, err
 	}
 	outcomes := a.fanOut(ctx, wantedOf(targets), func(ctx context.Context, t target) error {
 		return a.ensure(ctx, t, string(intent.Kind))
@@ -106,10 +109,10 @@ func (a *API) switchAll(ctx context.Context, targets []target, intent store.Inte
 	for _, o := range outcomes {
 		if !o.OK {
 			// Stored, and taken up at the latest when the workflow looks next; the caller may send it again.
-			return intent, &Error{Code: o.Code, Message: o.Message}
+			return made, &Error{Code: o.Code, Message: o.Message}
 		}
 	}
-	return intent, nil
+	return made, nil
 }
 
 func wantedOf(targets []target) []target {
@@ -124,16 +127,19 @@ func wantedOf(targets []target) []target {
 
 // deleteMCP takes a server out of a workspace: out of what is wanted, out of the engine, and ends its workflows.
 func deleteMCP(a *API, c *call) (*job, error) {
-	targets, err := a.everywhere(c.Context(), c.path("id"), c.path("name"))
-	if err == nil {
-		err = c.coversAll(targets)
+	targets, before := c.memory.before()
+	if !before {
+		var err error
+		if targets, err = a.everywhere(c.Context(), c.path("id"), c.path("name")); err == nil {
+			err = c.coversAll(targets)
+		}
+		if err != nil {
+			return nil, err
+		}
 	}
-	if err != nil {
-		return nil, err
-	}
-	who := c.principal.ID
+	who, m := c.principal.ID, c.memory
 	return &job{run: func(ctx context.Context, updateID string) (*reply, error) {
-		if _, err := a.removeAll(ctx, targets, store.Intent{By: who}, updateID); err != nil {
+		if _, err := a.removeAll(ctx, m, targets, store.Intent{By: who}, updateID); err != nil {
 			return nil, err
 		}
 		rows, err := a.workspaces(ctx, targets[0].key.Workspace)
@@ -157,21 +163,33 @@ func emptyList() mcpList {
 }
 
 // removeAll notes first that the name is wanted no more: whatever happens afterwards, nobody delivers it again. Of a name that
-// was wanted nowhere it only ends what may be left of it.
-func (a *API) removeAll(ctx context.Context, targets []target, intent store.Intent, updateID string) (store.Intent, error) {
+// was wanted nowhere it only ends what may be left of it. Where no worker runs nothing is noted: it could not be carried out.
+func (a *API) removeAll(ctx context.Context, m memory, targets []target, intent store.Intent, updateID string) (decision, error) {
 	intent.Kind, intent.Workspace, intent.Name = store.IntentRemoved, targets[0].key.Workspace, targets[0].key.Name
+	made := decision{Intent: intent}
+	if err := a.allAwake(ctx, targets); err != nil {
+		return made, err
+	}
+	var err error
 	if len(wantedOf(targets)) > 0 {
-		var err error
-		if intent, err = a.decide(ctx, intent); err != nil {
-			return intent, err
+		made, err = a.decide(ctx, m, targets, intent)
+	} else {
+		err = a.keepPlan(ctx, m, planOf(targets))
+	}
+	if err != nil || made.superseded {
+		return made, err
+	}
+	if m.plan != nil {
+		if targets, err = a.unchanged(ctx, targets); err != nil {
+			return made, err
 		}
 	}
 	for _, o := range a.fanOut(ctx, targets, func(ctx context.Context, t target) error { return a.removeOne(ctx, t, updateID) }) {
 		if !o.OK {
-			return intent, &Error{Code: o.Code, Message: o.Message}
+			return made, &Error{Code: o.Code, Message: o.Message}
 		}
 	}
-	return intent, nil
+	return made, nil
 }
 
 // removeOne forgets what a connection wants of its own, has it taken out of its engine, and forgets what its probes knew.

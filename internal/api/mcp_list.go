@@ -223,12 +223,13 @@ func postMCP(a *API, c *call) (*job, error) {
 	if err := want.acceptable(c.principal); err != nil {
 		return nil, err
 	}
-	return a.add(t, want, c.principal.ID), nil
+	return a.add(c, t, want), nil
 }
 
-func (a *API) add(t target, want wantedConfig, who string) *job {
+func (a *API) add(c *call, t target, want wantedConfig) *job {
+	who, m := c.principal.ID, c.memory
 	return &job{run: func(ctx context.Context, _ string) (*reply, error) {
-		if err := a.want(ctx, t, want, who, triggerAdded); err != nil {
+		if err := a.want(ctx, m, t, want, store.Intent{By: who, Reason: triggerAdded}); err != nil {
 			return nil, err
 		}
 		if err := a.ensure(ctx, t, triggerAdded); err != nil {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"crypto/subtle"
-	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
@@ -41,36 +40,52 @@ func (a *API) operate(c *call) (*reply, error) {
 	if len(key) > maxKeyBytes || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
 		return nil, failf(CodeInvalidPayload, "Idempotency-Key must be at most %d bytes of visible ASCII.", maxKeyBytes)
 	}
-	n, err := a.note(c, key, prefer.async)
+	if key == "" && !prefer.async {
+		// It can neither be repeated nor be asked after: it needs no row.
+		under, err := a.takeOff(c, keeper{})
+		if err != nil {
+			return nil, err
+		}
+		return a.await(c, under, "")
+	}
+	n, err := a.note(c, key)
 	if err != nil {
 		return nil, err
 	}
-	rep, err := a.carryOut(c, n, prefer)
-	if err != nil {
-		return nil, err
-	}
-	if n.replayed {
+	rep, err := a.answerTo(c, n, prefer)
+	if err == nil && n.replayed {
 		rep = rep.withHeader(headerReplayed, "true")
 	}
-	return rep, nil
+	return rep, err
 }
 
-// noted is a request as it is known to the store; without an id it is not.
-type noted struct {
-	keeper
-	replayed bool
-	kept     *reply // the result, where there is one already
-}
-
-// note writes down who asks for what. A request that can neither be repeated nor be asked after needs no row.
-func (a *API) note(c *call, key string, async bool) (noted, error) {
-	if key == "" && !async {
-		return noted{}, nil
+func (a *API) answerTo(c *call, n *noted, prefer preference) (*reply, error) {
+	under, rep, err := a.takePart(c, n, prefer)
+	switch {
+	case err != nil || rep != nil:
+		return rep, err
+	case under == nil, prefer.async && !under.over(prefer.wait):
+		return a.accepted(n.row), nil
+	default:
+		return a.await(c, under, n.row.ID)
 	}
+}
+
+// await waits for the result of a flight.
+func (a *API) await(c *call, under *flight, id string) (*reply, error) {
+	a.waiting.Add(1)
+	defer a.waiting.Add(-1)
+	return under.wait(c.Context(), id)
+}
+
+// note writes down who asks for what. Who notes it first is its holder.
+func (a *API) note(c *call, key string) (*noted, error) {
 	a.pruned.now(a)
+	now := a.now()
 	want := store.Request{
-		ID: newID(), Principal: c.principal.ID, Key: key, Kind: c.route.id, Digest: digest(c), CreatedAt: a.now(),
+		ID: newID(), Principal: c.principal.ID, Key: key, Kind: c.route.id, Digest: digest(c), CreatedAt: now,
 		Connection: delivery.Key{Workspace: c.path("id") + c.path("workspace"), Name: c.path("name"), Directory: c.query.Get("directory")},
+		Holder:     newID(), Until: now.Add(claimFor),
 	}
 	type began struct {
 		row   store.Request
@@ -82,17 +97,12 @@ func (a *API) note(c *call, key string, async bool) (noted, error) {
 	})
 	switch {
 	case err != nil:
-		return noted{}, err
-	case got.fresh:
-		return noted{keeper: keeper{id: got.row.ID, once: key == ""}}, nil
-	case subtle.ConstantTimeCompare(got.row.Digest, want.Digest) != 1 || got.row.Kind != want.Kind:
-		return noted{}, fail(CodeKeyReused)
+		return nil, err
+	case !got.fresh && (subtle.ConstantTimeCompare(got.row.Digest, want.Digest) != 1 || got.row.Kind != want.Kind):
+		return nil, fail(CodeKeyReused)
+	default:
+		return &noted{row: got.row, holder: want.Holder, held: got.fresh, replayed: !got.fresh}, nil
 	}
-	n := noted{keeper: keeper{id: got.row.ID}, replayed: true}
-	if !got.row.FinishedAt.IsZero() {
-		n.kept = &reply{status: got.row.Status, body: json.RawMessage(got.row.Result), header: http.Header{}}
-	}
-	return n, nil
 }
 
 // digest is of all that makes a request what it is.
@@ -104,40 +114,29 @@ func digest(c *call) []byte {
 	return sum.Sum(nil)
 }
 
-func (a *API) carryOut(c *call, n noted, prefer preference) (*reply, error) {
-	if n.kept != nil {
-		return n.kept, nil
+// takeOff begins the operation that a call asks for, or joins one that does the same.
+func (a *API) takeOff(c *call, k keeper) (*flight, error) {
+	// What cannot be told to a workflow is not written either.
+	if err := a.needTemporal(c.Context()); err != nil {
+		return nil, err
 	}
-	under := a.flights.of(n.id)
-	if under == nil {
-		// What cannot be told to a workflow is not written either.
-		if err := a.needTemporal(c.Context()); err != nil {
-			return nil, err
-		}
-		j, err := c.route.operate(a, c)
-		if err != nil {
-			return nil, err
-		}
-		updateID := n.id
-		if updateID == "" {
-			updateID = newID()
-		}
-		if under, err = a.flights.start(j, "api-"+updateID, n.keeper); err != nil {
-			return nil, err
-		}
+	j, err := c.route.operate(a, c)
+	if err != nil {
+		return nil, err
 	}
-	if prefer.async && !under.over(prefer.wait) {
-		return a.accepted(n.id), nil
+	updateID := k.id
+	if updateID == "" {
+		updateID = newID()
 	}
-	a.waiting.Add(1)
-	defer a.waiting.Add(-1)
-	return under.wait(c.Context())
+	return a.flights.start(j, "api-"+updateID, k)
 }
 
 // accepted says where the result will be.
-func (a *API) accepted(id string) *reply {
-	rep := &reply{status: http.StatusAccepted, body: requestView{ID: id, Status: requestPending, Location: requestPath(id)}}
-	return rep.withHeader("Location", requestPath(id)).withHeader("Preference-Applied", "respond-async")
+func (a *API) accepted(row store.Request) *reply {
+	rep := &reply{status: http.StatusAccepted, body: requestView{
+		ID: row.ID, Status: requestPending, Location: requestPath(row.ID), CreatedAt: moment(row.CreatedAt), StartedAt: moment(row.StartedAt),
+	}}
+	return rep.withHeader("Location", requestPath(row.ID)).withHeader("Preference-Applied", "respond-async")
 }
 
 func requestPath(id string) string { return "/api/v1/requests/" + id }
@@ -151,30 +150,6 @@ func (r *reply) withHeader(name, value string) *reply {
 	}
 	made.header.Set(name, value)
 	return &made
-}
-
-// keep writes the result down. What passes by itself is no result of a request that can be repeated: the repetition tries again.
-func (a *API) keep(k keeper, rep *reply, err error) {
-	status, body := 0, any(nil)
-	if err != nil {
-		ours := asError(err)
-		if ours.retryAfter() > 0 && !k.once {
-			return
-		}
-		status, body = ours.status(), ours
-	} else {
-		status, body = rep.status, rep.body
-	}
-	raw, err := encode(body)
-	if err == nil {
-		_, err = fromStore(context.WithoutCancel(a.base), a, func(ctx context.Context) (struct{}, error) {
-			return struct{}{}, a.Store.FinishRequest(ctx, k.id, status, raw, a.now())
-		})
-	}
-	if err != nil {
-		// Whoever asks again joins the same update, and finds its result there.
-		a.log.Warn("result was not kept", "error", err, "request", k.id)
-	}
 }
 
 // preference is what a caller prefers (RFC 7240).

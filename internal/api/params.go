@@ -64,13 +64,18 @@ type Store interface {
 	ListAccountDesired(ctx context.Context, account string) ([]store.AccountDesired, error)
 
 	PutIntent(ctx context.Context, intent store.Intent) (store.Intent, error)
+	PutIntentFor(ctx context.Context, request string, plan []byte, intent store.Intent) (store.Intent, error)
 	PutIntentIf(ctx context.Context, intent store.Intent, expect int64) (store.Intent, error)
 	Intents(ctx context.Context, f store.IntentFilter) ([]store.Intent, error)
 
 	Engine(ctx context.Context, id string) (store.Engine, error)
 
 	BeginRequest(ctx context.Context, r store.Request) (existing store.Request, fresh bool, err error)
-	FinishRequest(ctx context.Context, id string, status int, result []byte, at time.Time) error
+	ClaimRequest(ctx context.Context, id, holder string, now, until time.Time) (found store.Request, claimed bool, err error)
+	RenewRequest(ctx context.Context, id, holder string, until time.Time) (held bool, err error)
+	ReleaseRequest(ctx context.Context, id, holder string) error
+	PlanRequest(ctx context.Context, id string, plan []byte) ([]byte, error)
+	FinishRequest(ctx context.Context, id string, o store.Outcome) (store.Request, error)
 	Request(ctx context.Context, id string) (store.Request, error)
 	PruneRequests(ctx context.Context, before time.Time) (int64, error)
 }

@@ -15,7 +15,7 @@ import (
 // projection asks what model execution may use now. It is asked of the workflow itself each time: an answer from memory could
 // show what has just become stale.
 func (a *API) projection(ctx context.Context, t target) (connection.Projection, error) {
-	p, err := query(ctx, a, func(ctx context.Context) (connection.Projection, error) { return a.Connections.Projection(ctx, t.key) })
+	p, err := askWorkflow(ctx, a, func(ctx context.Context) (connection.Projection, error) { return a.Connections.Projection(ctx, t.key) })
 	if missing(err) && t.known {
 		return connection.Projection{}, nil
 	}

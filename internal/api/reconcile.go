@@ -243,9 +243,9 @@ func (a *API) reconcileConfig(c *call, t target, body reconcileBody, trigger str
 	if problem := want.problem(); problem != nil {
 		return a.refused(t, *problem, m), nil
 	}
-	who := c.principal
+	who, memory := c.principal.ID, c.memory
 	run := func(ctx context.Context, updateID string) (*reply, error) {
-		if err := a.want(ctx, t, want, who.ID, trigger); err != nil {
+		if err := a.want(ctx, memory, t, want, store.Intent{By: who, Reason: trigger}); err != nil {
 			return nil, err
 		}
 		// The revision was not known before: what was stored now decides which update may be shared.

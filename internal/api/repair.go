@@ -59,13 +59,33 @@ func (a *API) ensure(ctx context.Context, t target, trigger string) error {
 
 // awake says early that no worker serves this connection: an update would wait for one for a minute.
 func (a *API) awake(ctx context.Context, t target) error {
-	_, err := query(ctx, a, func(ctx context.Context) (connection.Snapshot, error) {
+	_, err := askWorkflow(ctx, a, func(ctx context.Context) (connection.Snapshot, error) {
 		return a.Connections.Snapshot(ctx, t.key, nil)
 	})
 	if errors.Is(err, connection.ErrNotFound) {
 		return nil
 	}
 	return err
+}
+
+// allAwake is [API.awake] for connections whose workflows have something to end.
+func (a *API) allAwake(ctx context.Context, targets []target) error {
+	for _, o := range a.fanOut(ctx, targets, func(ctx context.Context, t target) error {
+		d, err := query(ctx, a, func(ctx context.Context) (connection.Description, error) { return a.Connections.Describe(ctx, t.key) })
+		switch {
+		case missing(err), err == nil && !d.Running:
+			return nil
+		case err != nil:
+			return err
+		default:
+			return a.awake(ctx, t)
+		}
+	}) {
+		if !o.OK {
+			return &Error{Code: o.Code, Message: o.Message}
+		}
+	}
+	return nil
 }
 
 // revision is what is wanted now; empty: nothing, or it cannot be read, and the workflow will say why.

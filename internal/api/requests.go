@@ -26,8 +26,12 @@ type requestView struct {
 	HTTPStatus int             `json:"httpStatus,omitempty"`
 	Result     json.RawMessage `json:"result,omitempty"`
 	CreatedAt  *time.Time      `json:"createdAt,omitempty"`
-	FinishedAt *time.Time      `json:"finishedAt,omitempty"`
-	Error      *Error          `json:"error,omitempty"`
+	// StartedAt is when it was begun last: a request that failed by what passes may be sent again.
+	StartedAt  *time.Time `json:"startedAt,omitempty"`
+	FinishedAt *time.Time `json:"finishedAt,omitempty"`
+	Error      *Error     `json:"error,omitempty"`
+	// Repeat says that the same request under the same Idempotency-Key tries again, and goes on from where it was.
+	Repeat bool `json:"repeat,omitempty"`
 }
 
 func getRequest(a *API, c *call) (*reply, error) {
@@ -46,9 +50,12 @@ func getRequest(a *API, c *call) (*reply, error) {
 }
 
 func (a *API) requestView(row store.Request) requestView {
-	v := requestView{ID: row.ID, Location: requestPath(row.ID), CreatedAt: moment(row.CreatedAt)}
+	v := requestView{
+		ID: row.ID, Location: requestPath(row.ID), CreatedAt: moment(row.CreatedAt), StartedAt: moment(row.StartedAt),
+		Repeat: row.Key != "" && row.Free(a.now()),
+	}
 	switch {
-	case row.FinishedAt.IsZero() && a.now().Sub(row.CreatedAt) < operationDeadline:
+	case row.FinishedAt.IsZero() && !row.Free(a.now()):
 		v.Status = requestPending
 	case row.FinishedAt.IsZero():
 		v.Status, v.Error = requestFailed, fail(CodeInterrupted)

@@ -3,20 +3,17 @@ package api
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/holdfast-mcp/holdfast/internal/store"
 )
 
 // want stores what is wanted of a connection: in the shared config where the connection has that one, else in its own. What was
 // removed before is wanted again, unless somebody removes it at this very moment: then the removal holds.
-func (a *API) want(ctx context.Context, t target, w wantedConfig, who, reason string) error {
-	if err := a.revive(ctx, store.Intent{Workspace: t.key.Workspace, Name: t.key.Name, By: who, Reason: reason}); err != nil {
-		return err
-	}
+func (a *API) want(ctx context.Context, m memory, t target, w wantedConfig, intent store.Intent) error {
+	intent.Workspace, intent.Name = t.key.Workspace, t.key.Name
 	if t.wanted() && t.effective.Shared {
-		if _, err := fromStore(ctx, a, func(ctx context.Context) (bool, error) {
-			return a.Store.PutAccountDesired(ctx, w.shared(t.effective.Account, t.key.Name))
-		}); err != nil {
+		if _, err := a.share(ctx, m, w.shared(t.effective.Account, t.key.Name), intent); err != nil {
 			return err
 		}
 		others, err := a.ofAccount(ctx, t.effective.Account, t.key.Name)
@@ -24,16 +21,80 @@ func (a *API) want(ctx context.Context, t target, w wantedConfig, who, reason st
 			return err
 		}
 		// This connection is asked by itself, and waited for.
-		a.fanOut(ctx, without(others, t), func(ctx context.Context, other target) error { return a.ensure(ctx, other, reason) })
+		a.fanOut(ctx, without(others, t), func(ctx context.Context, other target) error { return a.ensure(ctx, other, intent.Reason) })
 		return nil
 	}
-	_, err := fromStore(ctx, a, func(ctx context.Context) (bool, error) {
-		return a.Store.PutDesired(ctx, store.Desired{
-			Key: t.key, EngineID: t.workspace.EngineID, Profile: w.profile, Config: w.config, Metadata: w.metadata,
-			TokenSource: w.source,
-		})
+	_, err := a.writeWanted(ctx, m, intent, row{
+		read: func(ctx context.Context) (time.Time, error) {
+			rows, err := a.ownDesired(ctx, store.Filter{Workspace: t.key.Workspace, Name: t.key.Name})
+			for _, own := range rows {
+				if own.Key == t.key {
+					return own.UpdatedAt, err
+				}
+			}
+			return time.Time{}, err
+		},
+		write: func(ctx context.Context, at time.Time) (bool, error) {
+			return a.Store.PutDesired(ctx, store.Desired{
+				Key: t.key, EngineID: t.workspace.EngineID, Profile: w.profile, Config: w.config, Metadata: w.metadata,
+				TokenSource: w.source, UpdatedAt: at,
+			})
+		},
 	})
 	return err
+}
+
+// share stores a shared config.
+func (a *API) share(ctx context.Context, m memory, want store.AccountDesired, intent store.Intent) (changed bool, err error) {
+	return a.writeWanted(ctx, m, intent, row{
+		read: func(ctx context.Context) (time.Time, error) {
+			stored, err := a.shared(ctx, want.Account, want.Name)
+			return stored.UpdatedAt, err
+		},
+		write: func(ctx context.Context, at time.Time) (bool, error) {
+			want.UpdatedAt = at
+			return a.Store.PutAccountDesired(ctx, want)
+		},
+	})
+}
+
+// row is where a config is stored.
+type row struct {
+	read  func(context.Context) (time.Time, error) // when it was written last; zero: never
+	write func(ctx context.Context, at time.Time) (changed bool, err error)
+}
+
+// wantPlan is what there was before a config was stored, and the time under which it is.
+type wantPlan struct {
+	Intent     int64
+	Before, At time.Time
+}
+
+// writeWanted stores a config. A request that is repeated stores it only where nobody else has stored another one since.
+func (a *API) writeWanted(ctx context.Context, m memory, intent store.Intent, r row) (changed bool, err error) {
+	there, err := a.intent(ctx, intent.Account, intent.Workspace, intent.Name)
+	if err != nil {
+		return false, err
+	}
+	now, err := r.read(ctx)
+	if err != nil {
+		return false, err
+	}
+	p := wantPlan{Before: now, At: a.now().UTC().Truncate(time.Microsecond)}
+	if there != nil {
+		p.Intent = there.Revision
+	}
+	repeated := m.planned(&p)
+	if err := a.keepPlan(ctx, m, p); err != nil {
+		return false, err
+	}
+	if repeated && (!now.Equal(p.Before) && !now.Equal(p.At) || there != nil && there.Kind == store.IntentRemoved && there.Revision != p.Intent) {
+		return false, fail(CodeIntentChanged)
+	}
+	if err := a.revive(ctx, there, intent); err != nil || now.Equal(p.At) {
+		return true, err
+	}
+	return fromStore(ctx, a, func(ctx context.Context) (bool, error) { return r.write(ctx, p.At) })
 }
 
 func (w wantedConfig) shared(account, name string) store.AccountDesired {
@@ -54,13 +115,12 @@ func without(targets []target, one target) []target {
 
 // revive takes a removal back, where there is one. Of any other intent it is none of its business: what somebody has switched
 // off stays so, whoever sends a config.
-func (a *API) revive(ctx context.Context, intent store.Intent) error {
-	there, err := a.intent(ctx, intent.Account, intent.Workspace, intent.Name)
-	if err != nil || there == nil || there.Kind != store.IntentRemoved {
-		return err
+func (a *API) revive(ctx context.Context, there *store.Intent, intent store.Intent) error {
+	if there == nil || there.Kind != store.IntentRemoved {
+		return nil
 	}
 	intent.Kind = store.IntentEnabled
-	_, err = fromStore(ctx, a, func(ctx context.Context) (store.Intent, error) {
+	_, err := fromStore(ctx, a, func(ctx context.Context) (store.Intent, error) {
 		return a.Store.PutIntentIf(ctx, intent, there.Revision)
 	})
 	var stale *store.StaleIntentError
@@ -84,9 +144,4 @@ func (a *API) intent(ctx context.Context, account, workspace, name string) (*sto
 		}
 	}
 	return nil, nil
-}
-
-// decide writes an intent.
-func (a *API) decide(ctx context.Context, intent store.Intent) (store.Intent, error) {
-	return fromStore(ctx, a, func(ctx context.Context) (store.Intent, error) { return a.Store.PutIntent(ctx, intent) })
 }

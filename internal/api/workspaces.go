@@ -123,11 +123,21 @@ func checkWorkspace(w store.Workspace) error {
 
 // deleteWorkspace takes a workspace away, or one directory of it: its connections are removed from the engine and end.
 func deleteWorkspace(a *API, c *call) (*job, error) {
-	rows, targets, err := a.chosen(c)
-	if err != nil {
-		return nil, err
+	var p plan
+	if !c.memory.planned(&p) {
+		rows, targets, err := a.chosen(c)
+		if err != nil {
+			return nil, err
+		}
+		p = planOf(targets)
+		p.Directories = rows
 	}
+	m := c.memory
 	return &job{run: func(ctx context.Context, updateID string) (*reply, error) {
+		rows, targets, err := a.leaving(ctx, m, p)
+		if err != nil {
+			return nil, err
+		}
 		// First of all, so that nothing is delivered to it any more.
 		for _, row := range rows {
 			_, err := fromStore(ctx, a, func(ctx context.Context) (bool, error) {
@@ -141,6 +151,34 @@ func deleteWorkspace(a *API, c *call) (*job, error) {
 		if i := slices.IndexFunc(outcomes, func(o outcome) bool { return !o.OK }); i >= 0 {
 			return nil, &Error{Code: outcomes[i].Code, Message: outcomes[i].Message}
 		}
-		return ok(workspaceChange{Changed: true, Workspace: listOf(rows).Items[0], Connections: outcomes})
+		return ok(workspaceChange{Changed: true, Workspace: listOf(p.Directories).Items[0], Connections: outcomes})
 	}}, nil
+}
+
+// leaving are the directories that are to be taken away, and their connections. What somebody has made anew since the request
+// was carried out first stays.
+func (a *API) leaving(ctx context.Context, m memory, p plan) ([]store.Workspace, []target, error) {
+	targets := p.targets()
+	if err := a.allAwake(ctx, targets); err != nil {
+		return nil, nil, err
+	}
+	if m.plan == nil {
+		return p.Directories, targets, a.keepPlan(ctx, m, p)
+	}
+	now, err := fromStore(ctx, a, func(ctx context.Context) ([]store.Workspace, error) {
+		return a.Store.Workspaces(ctx, store.WorkspaceFilter{ID: p.Directories[0].ID})
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	anew := func(directory string) bool {
+		return slices.ContainsFunc(now, func(w store.Workspace) bool {
+			return w.Directory == directory && !slices.ContainsFunc(p.Directories, func(old store.Workspace) bool {
+				return old.Directory == directory && old.UpdatedAt.Equal(w.UpdatedAt)
+			})
+		})
+	}
+	rows := slices.DeleteFunc(slices.Clone(p.Directories), func(w store.Workspace) bool { return anew(w.Directory) })
+	targets, err = a.unchanged(ctx, slices.DeleteFunc(targets, func(t target) bool { return anew(t.key.Directory) }))
+	return rows, targets, err
 }

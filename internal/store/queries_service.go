@@ -163,7 +163,7 @@ const (
 
 	sqlPlanRequest = `UPDATE api_request SET plan = $2 WHERE id = $1`
 
-	sqlIntendRequest = `UPDATE api_request SET intent = $2 WHERE id = $1`
+	sqlIntendRequest = `UPDATE api_request SET intent = $2, plan = $3 WHERE id = $1`
 
 	sqlPruneRequests = `DELETE FROM api_request WHERE created_at < $1`
 )

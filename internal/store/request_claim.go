@@ -74,9 +74,9 @@ func (s *Store) PlanRequest(ctx context.Context, id string, plan []byte) ([]byte
 	return plan, nil
 }
 
-// PutIntentFor is PutIntent for a request that may be repeated: its intent is written once, and given back from then on, whatever
-// others have decided since.
-func (s *Store) PutIntentFor(ctx context.Context, id string, want Intent) (Intent, error) {
+// PutIntentFor is PutIntent for a request that may be repeated: its intent is written once, with the plan that goes with it, and
+// given back from then on, whatever others have decided since.
+func (s *Store) PutIntentFor(ctx context.Context, id string, plan []byte, want Intent) (Intent, error) {
 	var before *Intent
 	written, err := s.putIntent(ctx, want, intentRules{
 		allowed: func(tx *sql.Tx) error {
@@ -86,7 +86,7 @@ func (s *Store) PutIntentFor(ctx context.Context, id string, want Intent) (Inten
 			}
 			return err
 		},
-		written: func(tx *sql.Tx, written Intent) error { return s.intend(ctx, tx, id, written) },
+		written: func(tx *sql.Tx, written Intent) error { return s.intend(ctx, tx, id, plan, written) },
 	})
 	if before != nil {
 		return *before, nil
@@ -96,8 +96,8 @@ func (s *Store) PutIntentFor(ctx context.Context, id string, want Intent) (Inten
 
 var errDecided = errors.New("its intent was written before")
 
-// intend notes on a request's row which intent was written for it.
-func (s *Store) intend(ctx context.Context, tx *sql.Tx, id string, written Intent) error {
+// intend notes on a request's row which intent was written for it, and with which plan.
+func (s *Store) intend(ctx context.Context, tx *sql.Tx, id string, plan []byte, written Intent) error {
 	stored, err := s.scanRequest(tx.QueryRowContext(ctx, sqlRequest, id))
 	if err != nil {
 		return err
@@ -110,6 +110,10 @@ func (s *Store) intend(ctx context.Context, tx *sql.Tx, id string, written Inten
 	if err != nil {
 		return err
 	}
-	_, err = tx.ExecContext(ctx, sqlIntendRequest, id, sealed)
+	sealedPlan, err := s.seal.bytes(plan, requestCell(stored, columnPlan))
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(ctx, sqlIntendRequest, id, sealed, sealedPlan)
 	return err
 }

@@ -31,7 +31,8 @@ func TestNoSecretIsReadableOnDiskOrInText(t *testing.T) {
 	require.NoError(t, opened.PutAPIToken(t.Context(), ofAPI))
 	request, _, err := opened.BeginRequest(t.Context(), store.Request{ID: "r", Principal: "p"})
 	require.NoError(t, err)
-	require.NoError(t, opened.FinishRequest(t.Context(), "r", 200, []byte("result-s3cr3t"), monday))
+	_, err = opened.FinishRequest(t.Context(), "r", store.Outcome{Status: 200, Result: []byte("result-s3cr3t"), At: monday})
+	require.NoError(t, err)
 	request.Result = []byte("result-s3cr3t")
 
 	files, err := filepath.Glob(dbPath(dir) + "*")

@@ -21,8 +21,6 @@ const (
 	readers = 4
 	// synchronous FULL makes an acknowledged write survive a power cut, not only a crash of the process.
 	synchronous = "FULL"
-	// busyTimeout is how long a write waits for another process's write.
-	busyTimeout = 10 * time.Second
 	// prepareTimeout bounds waiting for other processes that create or migrate the database.
 	prepareTimeout = 60 * time.Second
 )
@@ -51,7 +49,7 @@ func prepare(ctx context.Context, options Options) (path string, err error) {
 	if err := makePrivate(path); err != nil {
 		return "", err
 	}
-	db, err := openPool(path, 1, "journal_mode(WAL)", "synchronous("+synchronous+")")
+	db, err := openPool(path, 1, writePatience, "journal_mode(WAL)", "synchronous("+synchronous+")")
 	if err != nil {
 		return "", err
 	}
@@ -73,11 +71,11 @@ func makePrivate(path string) error {
 	return errors.Join(err, file.Close())
 }
 
-// openPool opens the file with at most size connections; every transaction begins as a writer, so that it never has to be given
+// openPool opens the file with at most size connections, which wait so long for another process's write; every transaction begins as a writer, so that it never has to be given
 // up halfway because another process wrote first.
-func openPool(path string, size int, pragmas ...string) (*sql.DB, error) {
+func openPool(path string, size int, busy time.Duration, pragmas ...string) (*sql.DB, error) {
 	query := url.Values{"_txlock": {"immediate"}}
-	query.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()))
+	query.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()))
 	query.Add("_pragma", "foreign_keys(1)")
 	for _, pragma := range pragmas {
 		query.Add("_pragma", pragma)

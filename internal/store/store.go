@@ -72,10 +72,10 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) connect(ctx context.Context) (err error) {
-	if s.read, err = openPool(s.path, readers, "query_only(1)"); err != nil {
+	if s.read, err = openPool(s.path, readers, writePatience, "query_only(1)"); err != nil {
 		return err
 	}
-	if s.write, err = openPool(s.path, 1, "synchronous("+synchronous+")"); err != nil {
+	if s.write, err = openPool(s.path, 1, writeStep, "synchronous("+synchronous+")"); err != nil {
 		return err
 	}
 	return s.run.prepare(ctx, s.read, s.write)

@@ -24,7 +24,6 @@ func (s *Store) patiently(ctx context.Context, try func() error) error {
 	for {
 		err := try()
 		if code(err)&0xff != sqlitelib.SQLITE_BUSY {
-			s.torn.Store(isDiskFault(err))
 			return err
 		}
 		if ctx.Err() != nil {
@@ -42,6 +41,7 @@ func (s *Store) exec(ctx context.Context, query string, args ...any) (result sql
 		result, err = s.write.ExecContext(ctx, query, args...)
 		return err
 	})
+	s.learn(err)
 	return result, err
 }
 
@@ -51,6 +51,7 @@ func (s *Store) runWrite(ctx context.Context, statement *sql.Stmt, args ...any) 
 		result, err = statement.ExecContext(ctx, args...)
 		return err
 	})
+	s.learn(err)
 	return result, err
 }
 
@@ -65,11 +66,12 @@ func (s *Store) inTransaction(ctx context.Context, do func(tx *sql.Tx) error) er
 		return fmt.Errorf("begin transaction: %w", err)
 	}
 	if err := do(tx); err != nil {
-		s.torn.Store(isDiskFault(err))
+		s.learn(err)
 		return errors.Join(err, tx.Rollback())
 	}
-	if err := tx.Commit(); err != nil {
-		s.torn.Store(isDiskFault(err))
+	err = tx.Commit()
+	s.learn(err)
+	if err != nil {
 		return fmt.Errorf("commit transaction: %w", err)
 	}
 	return nil
@@ -92,6 +94,16 @@ func (s *Store) Writable(ctx context.Context) error {
 
 // errNothing ends a transaction that was only to begin.
 var errNothing = errors.New("nothing is written")
+
+// learn remembers whether the disk takes writes.
+func (s *Store) learn(err error) {
+	switch {
+	case err == nil:
+		s.torn.Store(false)
+	case isDiskFault(err):
+		s.torn.Store(true)
+	}
+}
 
 // isDiskFault reports whether SQLite could not write for the disk's or the file's sake.
 func isDiskFault(err error) bool {
