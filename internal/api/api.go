@@ -19,11 +19,12 @@ type API struct {
 	now      func() time.Time
 	temporal *monitor
 	stored   *monitor
+	writable *monitor
 	flights  *flights
 	updates  singleflight.Group // updates under way, by connection, kind and revision
 	waiting  atomic.Int64       // callers who wait for an operation
-	streams  chan struct{}      // one place for each stream of events
-	document []byte             // the OpenAPI document
+	streams  places
+	document []byte // the OpenAPI document
 
 	base    context.Context //nolint:containedctx // the life of the API: what callers leave behind ends with it
 	stop    context.CancelFunc
@@ -32,9 +33,6 @@ type API struct {
 	running sync.WaitGroup
 	pruned  pruner
 }
-
-// maxStreams bounds the streams of events of one process.
-const maxStreams = 256
 
 // New makes the API. It fails only where its own table of routes is wrong.
 func New(p Params) (*API, error) {
@@ -47,12 +45,16 @@ func New(p Params) (*API, error) {
 	if p.Settings.KeepAlive <= 0 {
 		p.Settings.KeepAlive = 15 * time.Second
 	}
+	if p.Settings.AskAgain <= 0 {
+		p.Settings.AskAgain = 10 * time.Second
+	}
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
 	a := &API{
-		Params: p, log: p.Log.With("component", "api"), now: p.Settings.Now, streams: make(chan struct{}, maxStreams),
+		Params: p, log: p.Log.With("component", "api"), now: p.Settings.Now,
 		temporal: newMonitor(p.TemporalHealth, time.Now), stored: newMonitor(p.StoreHealth, time.Now),
+		writable: newMonitor(p.StoreWritable, time.Now),
 	}
 	a.base, a.stop = context.WithCancel(context.Background())
 	a.serving, a.drain = context.WithCancel(a.base)

@@ -13,7 +13,9 @@ const (
 	checkEvery   = 400 * time.Millisecond
 	checkTimeout = 1200 * time.Millisecond
 	// storeTimeout bounds one call of a store that answers others: it may stand in a queue, or behind another process's write.
-	storeTimeout = 10 * time.Second
+	storeTimeout = 1500 * time.Millisecond
+	// storeGrace is how long a call that was given up has to end: what is answered with an error is not written afterwards.
+	storeGrace = 300 * time.Millisecond
 )
 
 // monitor knows whether something outside answers. Looks are shared by all who want to know.

@@ -33,14 +33,16 @@ func streamEvents(a *API, w http.ResponseWriter, c *call) {
 		a.refuse(w, c.Request, asError(err))
 		return
 	}
-	select {
-	case a.streams <- struct{}{}:
-		defer func() { <-a.streams }()
-	default:
-		a.refuse(w, c.Request, failf(CodeBusy, "Too many streams of events are open here: close one, or ask another gateway."))
+	if c.Method == http.MethodHead {
+		streamHeader(w)
 		return
 	}
-	s := &stream{api: a, out: w, control: http.NewResponseController(w), target: t, after: after}
+	if err := a.streams.take(c.principal.ID); err != nil {
+		a.refuse(w, c.Request, asError(err))
+		return
+	}
+	defer a.streams.give(c.principal.ID)
+	s := &stream{api: a, call: c, out: w, control: http.NewResponseController(w), target: t, after: after}
 	if err := s.first(c.Context()); err != nil {
 		a.refuse(w, c.Request, asError(err))
 		return
@@ -63,6 +65,7 @@ func lastEventID(c *call) (int64, error) {
 // stream is one reader's stream of events.
 type stream struct {
 	api     *API
+	call    *call
 	out     http.ResponseWriter
 	control *http.ResponseController
 	target  target
@@ -105,13 +108,12 @@ func (s *stream) run(ctx context.Context) {
 	defer cancel()
 	stop := context.AfterFunc(s.api.serving, cancel)
 	defer stop()
-	h := s.out.Header()
-	h.Set("Content-Type", "text/event-stream; charset=utf-8")
-	h.Set("X-Accel-Buffering", "no")
-	s.out.WriteHeader(http.StatusOK)
+	streamHeader(s.out)
 	poll, alive := time.NewTicker(s.api.Settings.EventPoll), time.NewTicker(s.api.Settings.KeepAlive)
+	again := time.NewTicker(s.api.Settings.AskAgain)
 	defer poll.Stop()
 	defer alive.Stop()
+	defer again.Stop()
 	if !s.write(": transitions of " + s.target.key.Workspace + "/" + s.target.key.Name + "\n\n") {
 		return
 	}
@@ -123,10 +125,32 @@ func (s *stream) run(ctx context.Context) {
 			if !s.write(": alive\n\n") {
 				return
 			}
+		case <-again.C:
+			if !s.admitted() {
+				return
+			}
 		case <-poll.C:
 			s.poll(ctx)
 		}
 	}
+}
+
+func streamHeader(w http.ResponseWriter) {
+	h := w.Header()
+	h.Set("Content-Type", "text/event-stream; charset=utf-8")
+	h.Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+}
+
+// admitted reports whether the reader may still read: a token may have been revoked, or be over. A store that cannot say is waited
+// out.
+func (s *stream) admitted() bool {
+	err := s.api.admit(s.call)
+	if err == nil {
+		return true
+	}
+	code := asError(err).Code
+	return code != CodeUnauthorized && code != CodeForbidden
 }
 
 // poll looks for what is new. That nobody answers is no end: the stream waits for better times.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-mcp/holdfast/internal/api"
 	"github.com/holdfast-mcp/holdfast/internal/auth"
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
 	"github.com/holdfast-mcp/holdfast/internal/testkit"
@@ -120,15 +121,62 @@ func TestAStreamThatCannotBeginSaysWhy(t *testing.T) {
 func TestStreamsAreBounded(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	var ends []func()
-	for range 256 {
+	owner := r.tokens[auth.RoleOwner]
+	open := func() func() {
 		_, end := r.events("")
-		ends = append(ends, end)
+		return end
 	}
-	r.do(request{method: http.MethodGet, path: eventsPath, role: auth.RoleViewer}).requireError(http.StatusServiceUnavailable, "busy")
+	var ends []func()
+	refused := func(reason string) {
+		t.Helper()
+		got := r.do(request{method: http.MethodGet, path: eventsPath, role: auth.RoleViewer})
+		got.requireError(http.StatusServiceUnavailable, "busy")
+		require.Contains(t, string(got.body), reason)
+	}
+	for range 16 {
+		for range 16 {
+			ends = append(ends, open())
+		}
+		refused("You have 16 streams")
+		made, _, err := auth.NewTokens(r.store, nil).Create(t.Context(), auth.Request{Name: "next", Role: auth.RoleViewer})
+		require.NoError(t, err)
+		r.tokens[auth.RoleViewer] = made.Reveal()
+	}
+	refused("another gateway")
+	r.tokens[auth.RoleViewer] = owner
 	for _, end := range ends {
 		end()
 	}
+	testkit.Eventually(t, 10*time.Second, func() bool {
+		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL+eventsPath, nil)
+		require.NoError(t, err)
+		req.Header.Set("Authorization", "Bearer "+owner)
+		res, err := (&http.Client{}).Do(req)
+		require.NoError(t, err)
+		return res.Body.Close() == nil && res.StatusCode == http.StatusOK
+	}, "places are given back")
+}
+
+func TestAHeadHoldsNoStream(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for range 40 {
+		got := r.raw(request{method: http.MethodHead, path: eventsPath, role: auth.RoleViewer})
+		require.Equal(t, http.StatusOK, got.status)
+		require.Equal(t, "text/event-stream; charset=utf-8", got.header.Get("Content-Type"))
+	}
+}
+
+func TestAStreamEndsWithItsToken(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(p *api.Params) { p.Settings.AskAgain = 20 * time.Millisecond })
+	lines, _ := r.events("")
+	next(t, lines, ": alive")
+	tokens := auth.NewTokens(r.store, nil)
+	require.NoError(t, tokens.Revoke(t.Context(), strings.Split(r.tokens[auth.RoleViewer], "_")[1]))
+	for range lines { // until it ends
+	}
+	r.raw(request{method: http.MethodGet, path: eventsPath, role: auth.RoleViewer}).requireError(http.StatusUnauthorized, "unauthorized")
 }
 
 func TestAnEventThatIsYetToComeBringsNothingBack(t *testing.T) {

@@ -12,8 +12,8 @@ import (
 // fromStore calls the store, and gives up when it answers nobody any more. What a caller can act on is passed on:
 // [store.ErrNotFound], [store.ErrUnknownEngine], a stale intent. Anything else is an *[Error].
 //
-// The call runs beside: a write that waits for another process's write cannot be cut short, and the caller is told in time all
-// the same. Such a write may still be stored; what was answered with an error may have happened.
+// The call runs beside: one that hangs in the file system cannot be cut short, and the caller is told in time all the same. A write
+// that waits for another process's write ends with its context, and is not written afterwards.
 func fromStore[T any](ctx context.Context, a *API, call func(context.Context) (T, error)) (T, error) {
 	type answer struct {
 		value T
@@ -43,7 +43,10 @@ func fromStore[T any](ctx context.Context, a *API, call func(context.Context) (T
 				return none, fail(CodeStoreUnavailable).because(down)
 			}
 		case <-ctx.Done():
-			if len(answers) == 0 { // else it ended at the same time
+			select {
+			case got := <-answers:
+				return got.value, storeFault(got.err)
+			case <-time.After(storeGrace):
 				return none, fail(CodeStoreUnavailable).because(ctx.Err())
 			}
 		}

@@ -2,6 +2,7 @@ package api_test
 
 import (
 	"context"
+	"database/sql"
 	"net/http"
 	"testing"
 	"time"
@@ -177,4 +178,35 @@ func TestACheckOfTheStoreIsNotHeldUpByOneThatHangs(t *testing.T) {
 	require.Error(t, check(t.Context()), "the next one says so at once")
 	close(hang)
 	testkit.Eventually(t, 5*time.Second, func() bool { return check(t.Context()) == nil }, "it comes back")
+}
+
+func TestAStoreThatAnotherProcessLocksIsToldInTimeAndNothingIsWrittenLater(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	db, err := sql.Open("sqlite", "file:"+r.store.Path()+"?_txlock=immediate&_pragma=busy_timeout(5000)")
+	require.NoError(t, err)
+	defer func() { _ = db.Close() }()
+	lock, err := db.BeginTx(t.Context(), nil)
+	require.NoError(t, err)
+	for _, ask := range []func() answer{
+		func() answer { return r.post("/api/v1/connections/w1/own/disable", "") },
+		func() answer { return r.do(keyed("/api/v1/connections/w1/own/disable", "k", "")) },
+		func() answer {
+			return r.do(request{method: http.MethodPut, path: "/api/v1/workspaces/w2", role: auth.RoleOwner, body: `{"directory":"/srv/w2"}`})
+		},
+		func() answer { return r.get("/readyz") },
+	} {
+		asked := time.Now()
+		got := ask()
+		require.Less(t, time.Since(asked), soon)
+		got.requireOutage("store_unavailable")
+	}
+	r.get("/api/v1/workspaces").requireOK()
+	require.NoError(t, lock.Rollback())
+	testkit.Eventually(t, 5*time.Second, func() bool { return r.get("/readyz").status == http.StatusOK }, "and is taken up again")
+	intents, err := r.store.Intents(t.Context(), store.IntentFilter{})
+	require.NoError(t, err)
+	require.Empty(t, intents)
+	require.Empty(t, r.connections.of("ensure"))
+	r.do(keyed("/api/v1/connections/w1/own/disable", "k", "")).requireOK()
 }

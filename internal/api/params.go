@@ -96,9 +96,11 @@ type Params struct {
 	Log         *slog.Logger
 	Build       buildinfo.Build
 
-	// TemporalHealth and StoreHealth tell whether the two answer; they are given a second.
+	// TemporalHealth and StoreHealth tell whether the two answer; they are given a second. StoreWritable tells whether the store
+	// takes writes too.
 	TemporalHealth func(context.Context) error
 	StoreHealth    func(context.Context) error
+	StoreWritable  func(context.Context) error
 
 	Settings Settings
 }
@@ -118,6 +120,8 @@ type Settings struct {
 	// EventPoll is how often a stream of events looks; 0: 1 s. KeepAlive is how often it says that it lives; 0: 15 s.
 	EventPoll time.Duration
 	KeepAlive time.Duration
+	// AskAgain is how often a stream of events asks whether its token may still be used; 0: 10 s.
+	AskAgain time.Duration
 	// Now is the clock; nil: the system's.
 	Now func() time.Time
 }

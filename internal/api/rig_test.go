@@ -113,7 +113,8 @@ func (r *rig) start(changes ...change) {
 			_, _ = w.Write([]byte("up 1\n"))
 		}),
 		Build: buildinfo.Build{Version: "test"}, TemporalHealth: check(&r.temporalDown), StoreHealth: check(&r.storeDown),
-		Settings: api.Settings{EventPoll: 10 * time.Millisecond, KeepAlive: 50 * time.Millisecond},
+		StoreWritable: api.StoreCheck(r.store.Writable),
+		Settings:      api.Settings{EventPoll: 10 * time.Millisecond, KeepAlive: 50 * time.Millisecond},
 	}
 	for _, c := range changes {
 		c(&p)

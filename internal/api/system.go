@@ -24,7 +24,7 @@ func getReady(a *API, c *call) (*reply, error) {
 	for _, dependency := range []struct {
 		monitor *monitor
 		code    Code
-	}{{a.stored, CodeStoreUnavailable}, {a.temporal, CodeTemporalUnavailable}} {
+	}{{a.stored, CodeStoreUnavailable}, {a.writable, CodeStoreUnavailable}, {a.temporal, CodeTemporalUnavailable}} {
 		if err := dependency.monitor.look(c.Context()); err != nil {
 			return nil, fail(dependency.code).because(err)
 		}

@@ -76,7 +76,7 @@ func provideAPI(p APIParams) (*api.API, error) {
 	made, err := api.New(api.Params{
 		Store: p.Store, Tokens: p.Tokens, Connections: connections, Engines: engine.NewClient(p.Client, queue),
 		Diagnosis: reader, Resolver: resolver, Reload: api.DisposeInstance, Metrics: p.Metrics.Handler(), Log: p.Log,
-		Build: buildinfo.Read(), StoreHealth: api.StoreCheck(p.Store.Ping),
+		Build: buildinfo.Read(), StoreHealth: api.StoreCheck(p.Store.Ping), StoreWritable: api.StoreCheck(p.Store.Writable),
 		TemporalHealth: func(ctx context.Context) error {
 			_, err := p.Client.CheckHealth(ctx, &client.CheckHealthRequest{})
 			return err
