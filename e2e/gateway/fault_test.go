@@ -2,9 +2,11 @@ package gateway_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -12,6 +14,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/auth"
 	"github.com/holdfast-mcp/holdfast/internal/simulator"
+	"github.com/holdfast-mcp/holdfast/internal/store"
 	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
 	"github.com/holdfast-mcp/holdfast/internal/testkit"
 	"github.com/holdfast-mcp/holdfast/internal/testkit/stack"
@@ -67,6 +70,66 @@ func TestAGatewayKilledInAReconcileIsReplacedAndTheRepetitionGetsTheOneResult(t 
 	require.NoError(t, next.Stop(t), "an orderly stop is a success")
 }
 
+func TestOneKeySentToSeveralGatewaysAtOnceIsCarriedOutOnce(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quiet)
+	r.post(r.server("tools", "/reconcile"), r.config()).ok()
+	gateways := []string{r.gateway.URL, r.StartGateway().URL, r.startProcess().URL}
+	for _, verb := range []string{"/reconcile", "/disable"} {
+		before, body := r.updates("tools"), any(nil)
+		if verb == "/reconcile" {
+			body = r.config()
+			r.engine.Inject(simulator.RouteStatus, 1, simulator.Fault{Delay: time.Second})
+		}
+		answers := make([]answer, 24)
+		var all sync.WaitGroup
+		for i := range answers {
+			all.Go(func() {
+				var err error
+				answers[i], err = r.try(gateways[i%len(gateways)], http.MethodPost, r.connection("tools", verb), body, "Idempotency-Key", "k"+verb)
+				require.NoError(t, err)
+			})
+		}
+		all.Wait()
+		for _, a := range answers {
+			require.Equal(t, string(answers[0].ok().body), string(a.ok().body))
+		}
+		if verb == "/reconcile" {
+			require.Equal(t, before+1, r.updates("tools"))
+		}
+	}
+	intents, err := r.Store.Intents(t.Context(), store.IntentFilter{Workspace: r.workspace})
+	require.NoError(t, err)
+	require.Len(t, intents, 1)
+	require.Equal(t, int64(1), intents[0].Revision, "written once")
+}
+
+func TestARemovalWhoseGatewayWasKilledGoesOnAtAnother(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, quiet)
+	r.post(r.server("tools", "/reconcile"), r.config()).ok()
+	dying := r.startProcess()
+	r.engine.Inject(simulator.RouteDisconnect, 1, simulator.Fault{Delay: 2 * time.Second})
+	gone := make(chan error, 1)
+	go func() {
+		_, err := r.try(dying.URL, http.MethodPost, r.connection("tools", "/remove"), nil, "Idempotency-Key", "once")
+		gone <- err
+	}()
+	testkit.Eventually(t, soon, func() bool {
+		_, err := r.Store.Desired(t.Context(), r.key("tools"))
+		return errors.Is(err, store.ErrNotFound)
+	}, "it is halfway")
+	dying.Kill()
+	require.Error(t, <-gone)
+	first := r.post(r.connection("tools", "/remove"), nil, "Idempotency-Key", "once").ok()
+	require.Less(t, first.took, soon)
+	again := r.post(r.connection("tools", "/remove"), nil, "Idempotency-Key", "once").ok()
+	require.Equal(t, string(first.body), string(again.body))
+	d, err := r.Connections.Describe(t.Context(), r.key("tools"))
+	require.NoError(t, err)
+	require.False(t, d.Running)
+}
+
 func TestALaterAnswerIsReadFromAnotherGateway(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, quiet)
@@ -90,10 +153,19 @@ func TestWithoutAWorkerIsTold(t *testing.T) {
 	stop := r.StartWorker()
 	r.post(r.server("tools", "/reconcile"), r.config()).ok()
 	stop()
-	a := r.post(r.connection("tools", "/probe"), nil)
-	require.Equal(t, "no_worker", a.code(), string(a.body))
-	require.NotEmpty(t, a.header.Get("Retry-After"))
-	require.Less(t, a.took, 10*time.Second)
+	for _, ask := range []func() answer{
+		func() answer { return r.post(r.connection("tools", "/probe"), nil) },
+		func() answer { return r.post(r.connection("tools", "/refresh"), nil) },
+		func() answer { return r.post(r.connection("tools", "/remove"), nil, "Idempotency-Key", "k") },
+		func() answer { return r.call(r.gateway.URL, http.MethodDelete, r.server("tools", ""), nil) },
+		func() answer { return r.get(r.connection("tools", "/projection")) },
+		func() answer { return r.get(r.connection("tools", "/transitions")) },
+	} {
+		a := ask()
+		require.Equal(t, "no_worker", a.code(), string(a.body))
+		require.NotEmpty(t, a.header.Get("Retry-After"))
+		require.Less(t, a.took, told+500*time.Millisecond)
+	}
 	r.get(r.connection("tools", "")).ok()
 	r.get("/api/v1/connections?workspace=" + r.workspace).ok()
 }

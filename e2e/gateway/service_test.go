@@ -68,7 +68,7 @@ func TestAHundredProbesAreOneUpdateOfTheWorkflow(t *testing.T) {
 	r.post(r.server("tools", "/reconcile"), r.config()).ok()
 	before := r.updates("tools")
 	// The engine takes its time, so that all of them come while the first is under way.
-	r.engine.Inject(simulator.RouteStatus, 1, simulator.Fault{Delay: time.Second})
+	r.engine.Inject(simulator.RouteStatus, 1, simulator.Fault{Delay: 3 * time.Second})
 	var all sync.WaitGroup
 	for range 100 {
 		all.Go(func() {

@@ -51,8 +51,7 @@ func (a *API) takePart(c *call, n *noted, prefer preference) (*flight, *reply, e
 	defer tick.Stop()
 	for first := true; ; first = false {
 		if n.held {
-			under, err := a.begin(c, n)
-			return under, nil, err
+			return a.begin(c, n)
 		}
 		if n.row.Done() || n.row.Passing && !first {
 			rep, err := resultOf(n.row)
@@ -105,7 +104,7 @@ func pruned(err error) error {
 }
 
 // begin carries a request out. One that cannot begin is given back: others need not wait for it.
-func (a *API) begin(c *call, n *noted) (*flight, error) {
+func (a *API) begin(c *call, n *noted) (*flight, *reply, error) {
 	c.memory = memoryOf(n.row)
 	var under *flight
 	err := protect(func() (err error) {
@@ -113,14 +112,14 @@ func (a *API) begin(c *call, n *noted) (*flight, error) {
 		return err
 	})
 	if err == nil {
-		return under, nil
+		return under, nil, nil
 	}
 	if asError(err).retryAfter() > 0 {
-		a.keep(n.keeper(), nil, err)
-	} else {
-		a.release(n.keeper())
+		rep, err := a.keep(n.keeper(), nil, err)
+		return nil, rep, err
 	}
-	return nil, err
+	a.release(n.keeper())
+	return nil, nil, err
 }
 
 // keep writes down what became of a request, and gives back what is its result: that of somebody else, where that was first. What

@@ -27,6 +27,7 @@ type fakeConnections struct {
 	sent    []sent
 	ended   map[string]bool                    // workflows that do not run, by id; asking them is not found
 	fault   error                              // answers everything
+	faults  map[string]error                   // answers one thing
 	hold    chan struct{}                      // updates wait for it
 	answers map[string]int                     // how often an update id was carried out
 	ready   map[string]connection.Projection   // by workflow id
@@ -39,8 +40,15 @@ type fakeConnections struct {
 func newConnections() *fakeConnections {
 	return &fakeConnections{
 		ended: map[string]bool{}, answers: map[string]int{}, ready: map[string]connection.Projection{},
-		moves: map[string][]connection.Transition{},
+		moves: map[string][]connection.Transition{}, faults: map[string]error{},
 	}
+}
+
+// failing lets one thing fail; nil: no more.
+func (f *fakeConnections) failing(what string, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.faults[what] = err
 }
 
 func (f *fakeConnections) note(what string, key delivery.Key, id, trigger string) error {
@@ -48,6 +56,9 @@ func (f *fakeConnections) note(what string, key delivery.Key, id, trigger string
 	defer f.mu.Unlock()
 	if f.fault != nil {
 		return f.fault
+	}
+	if err := f.faults[what]; err != nil {
+		return err
 	}
 	if f.ended[connection.ID(key)] {
 		return connection.ErrNotFound
