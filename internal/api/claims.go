@@ -125,17 +125,31 @@ func (a *API) begin(c *call, n *noted) (*flight, *reply, error) {
 // keep writes down what became of a request, and gives back what is its result: that of somebody else, where that was first. What
 // passes by itself is only noted: the repetition tries again.
 func (a *API) keep(k keeper, rep *reply, err error) (*reply, error) {
-	out := store.Outcome{Holder: k.holder, At: a.now()}
-	var body any
+	if err == nil {
+		return a.finish(k, store.Outcome{Status: rep.status}, rep, nil)
+	}
+	ours := asError(err)
+	out := store.Outcome{Status: ours.status(), Passing: ours.retryAfter() > 0 && !k.once}
+	switch {
+	case out.Passing && ours.Code == CodeStopping:
+		a.release(k) // another gateway goes on at once
+		return rep, err
+	case out.Passing && ours.Code == CodeStoreUnavailable:
+		// The caller has waited for the store as long as he should.
+		a.running.Go(func() { _, _ = a.finish(k, out, rep, err) })
+		return rep, err
+	default:
+		return a.finish(k, out, rep, err)
+	}
+}
+
+func (a *API) finish(k keeper, out store.Outcome, rep *reply, err error) (*reply, error) {
+	out.Holder, out.At = k.holder, a.now()
+	body := any(nil)
 	if err != nil {
-		ours := asError(err)
-		if ours.Code == CodeStopping && !k.once {
-			a.release(k) // another gateway goes on at once
-			return rep, err
-		}
-		out.Status, out.Passing, body = ours.status(), ours.retryAfter() > 0 && !k.once, ours
+		body = asError(err)
 	} else {
-		out.Status, body = rep.status, rep.body
+		body = rep.body
 	}
 	raw, fault := encode(body)
 	out.Result = raw

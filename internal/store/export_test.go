@@ -1,5 +1,10 @@
 package store
 
+import (
+	"context"
+	"fmt"
+)
+
 // Layers are the rows that make up one connection, for tests of how they are put together.
 type Layers struct {
 	Key       Key
@@ -13,4 +18,10 @@ type Layers struct {
 // Merge puts layers together.
 func Merge(l Layers) (Effective, bool) {
 	return merge(layers{key: l.Key, own: l.Own, shared: l.Shared, workspace: l.Workspace, ofAccount: l.OfAccount, ofPlace: l.OfPlace})
+}
+
+// LimitPages lets the database grow to so many pages only, as a full disk does; it cannot become smaller than it is.
+func (s *Store) LimitPages(ctx context.Context, most int) error {
+	var now int
+	return s.write.QueryRowContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", most)).Scan(&now)
 }

@@ -67,3 +67,19 @@ func TestAWriteWaitsForAnotherProcess(t *testing.T) {
 	giveBack()
 	require.NoError(t, <-written)
 }
+
+func TestAfterAFullDiskAWriteIsTriedForReal(t *testing.T) {
+	t.Parallel()
+	opened, _ := open(t)
+	ctx := t.Context()
+	require.NoError(t, opened.Writable(ctx))
+	require.NoError(t, opened.LimitPages(ctx, 1))
+	large := request("r")
+	large.Digest = make([]byte, 1<<20)
+	_, _, err := opened.BeginRequest(ctx, large)
+	require.ErrorContains(t, err, "full")
+	require.NoError(t, opened.LimitPages(ctx, 1<<20))
+	require.NoError(t, opened.Writable(ctx), "it has tried to write")
+	_, _, err = opened.BeginRequest(ctx, large)
+	require.NoError(t, err)
+}
