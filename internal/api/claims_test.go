@@ -3,6 +3,7 @@ package api_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"sync"
@@ -311,4 +312,27 @@ func TestAnOperationThatCannotBeginIsNotWaitedFor(t *testing.T) {
 	})
 	require.NoError(t, err)
 	r.do(keyed("/api/v1/connections/w1/none/probe", "k", "")).requireOK()
+}
+
+func TestManyConnectionsWithoutAWorkerAreToldInTime(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for i := range 40 {
+		_, err := r.store.PutAccountDesired(t.Context(), store.AccountDesired{
+			Account: account, Name: fmt.Sprint("s", i), Profile: domain.ProfileGeneric, Metadata: domain.DefaultMetadata(),
+		})
+		require.NoError(t, err)
+	}
+	r.connections.mu.Lock()
+	r.connections.deaf = true
+	r.connections.mu.Unlock()
+	for _, q := range []request{
+		{method: http.MethodGet, path: "/api/v1/workspaces/w1/projection", role: auth.RoleOwner},
+		{method: http.MethodDelete, path: "/api/v1/workspaces/w1", role: auth.RoleOwner},
+		{method: http.MethodGet, path: ownPath + "/transitions", role: auth.RoleOwner},
+	} {
+		asked := time.Now()
+		r.do(q).requireError(http.StatusServiceUnavailable, "no_worker")
+		require.Less(t, time.Since(asked), soon+time.Second)
+	}
 }

@@ -28,6 +28,7 @@ type fakeConnections struct {
 	ended   map[string]bool                    // workflows that do not run, by id; asking them is not found
 	fault   error                              // answers everything
 	faults  map[string]error                   // answers one thing
+	deaf    bool                               // no worker answers queries
 	hold    chan struct{}                      // updates wait for it
 	answers map[string]int                     // how often an update id was carried out
 	ready   map[string]connection.Projection   // by workflow id
@@ -143,11 +144,29 @@ func (f *fakeConnections) MarkStale(_ context.Context, key delivery.Key, reason 
 	return f.note("mark-stale", key, "", reason)
 }
 
-func (f *fakeConnections) Snapshot(_ context.Context, key delivery.Key, _ *string) (connection.Snapshot, error) {
+// hear waits as long as its caller where no worker answers.
+func (f *fakeConnections) hear(ctx context.Context) error {
+	f.mu.Lock()
+	deaf := f.deaf
+	f.mu.Unlock()
+	if !deaf {
+		return nil
+	}
+	<-ctx.Done()
+	return connection.ErrNoWorker
+}
+
+func (f *fakeConnections) Snapshot(ctx context.Context, key delivery.Key, _ *string) (connection.Snapshot, error) {
+	if err := f.hear(ctx); err != nil {
+		return connection.Snapshot{}, err
+	}
 	return snapshotOf(key), f.note("snapshot", key, "", "")
 }
 
-func (f *fakeConnections) Projection(_ context.Context, key delivery.Key) (connection.Projection, error) {
+func (f *fakeConnections) Projection(ctx context.Context, key delivery.Key) (connection.Projection, error) {
+	if err := f.hear(ctx); err != nil {
+		return connection.Projection{}, err
+	}
 	err := f.note("projection", key, "", "")
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -44,6 +44,21 @@ func (a *API) fanOut(ctx context.Context, targets []target, do func(context.Cont
 	return outcomes
 }
 
+// untilOneFails does something to each connection, some at a time, and gives up all with the first that fails.
+func (a *API) untilOneFails(ctx context.Context, targets []target, do func(context.Context, target) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	group.SetLimit(atOnce)
+	for _, t := range targets {
+		group.Go(func() error {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			return protect(func() error { return do(ctx, t) })
+		})
+	}
+	return group.Wait()
+}
+
 // ofAccount are the connections of one name in every workspace of an account.
 func (a *API) ofAccount(ctx context.Context, account, name string) ([]target, error) {
 	rows, err := fromStore(ctx, a, func(ctx context.Context) ([]store.Workspace, error) {

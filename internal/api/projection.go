@@ -61,16 +61,16 @@ func (a *API) usable(c *call) ([]usableTarget, error) {
 		return nil, err
 	}
 	projections := make([]connection.Projection, len(targets))
-	outcomes := a.fanOut(c.Context(), indexed(targets, projections), func(ctx context.Context, t target) (err error) {
+	// One that cannot be asked is not left out: it would look as if it were not ready.
+	err = a.untilOneFails(c.Context(), indexed(targets, projections), func(ctx context.Context, t target) (err error) {
 		*t.projection, err = a.projection(ctx, t)
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
 	var usable []usableTarget
-	for i, o := range outcomes {
-		if !o.OK {
-			// Left out it would look as if it were not ready.
-			return nil, &Error{Code: o.Code, Message: o.Message}
-		}
+	for i := range targets {
 		if projections[i].Usable {
 			usable = append(usable, usableTarget{targets[i], projections[i]})
 		}

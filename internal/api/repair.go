@@ -70,7 +70,7 @@ func (a *API) awake(ctx context.Context, t target) error {
 
 // allAwake is [API.awake] for connections whose workflows have something to end.
 func (a *API) allAwake(ctx context.Context, targets []target) error {
-	for _, o := range a.fanOut(ctx, targets, func(ctx context.Context, t target) error {
+	return a.untilOneFails(ctx, targets, func(ctx context.Context, t target) error {
 		d, err := query(ctx, a, func(ctx context.Context) (connection.Description, error) { return a.Connections.Describe(ctx, t.key) })
 		switch {
 		case missing(err), err == nil && !d.Running:
@@ -80,12 +80,7 @@ func (a *API) allAwake(ctx context.Context, targets []target) error {
 		default:
 			return a.awake(ctx, t)
 		}
-	}) {
-		if !o.OK {
-			return &Error{Code: o.Code, Message: o.Message}
-		}
-	}
-	return nil
+	})
 }
 
 // revision is what is wanted now; empty: nothing, or it cannot be read, and the workflow will say why.

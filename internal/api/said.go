@@ -10,6 +10,9 @@ import (
 // maxSaidBytes bounds a reason or a trigger: it goes into a workflow's history and is shown to people.
 const maxSaidBytes = 200
 
+// maxParamBytes bounds a parameter of a query: a directory, or the token of a page.
+const maxParamBytes = 4096
+
 // said is what a caller says in a member of the body, without blanks around it.
 func said(member, text string) (string, error) {
 	text = strings.TrimSpace(text)
@@ -40,8 +43,8 @@ func (c *call) legible() error {
 	}
 	for name, values := range query {
 		for _, value := range values {
-			if !printable(name) || !printable(value) {
-				return failf(CodeInvalidPayload, "The query must be printable UTF-8.")
+			if !printable(name) || !printable(value) || len(value) > maxParamBytes {
+				return failf(CodeInvalidPayload, "The query must be printable UTF-8, and each of its values at most %d bytes.", maxParamBytes)
 			}
 		}
 	}

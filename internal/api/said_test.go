@@ -47,7 +47,7 @@ func TestWhatNobodyCanReadIsRefusedAtOnce(t *testing.T) {
 	r := newRig(t)
 	for _, path := range []string{
 		"/api/v1/connections?workspace=%ff", "/api/v1/connections?name=a%00b", "/api/v1/connections?pageToken=%00",
-		"/api/v1/connections?name=%zz", "/api/v1/connections/w%00/own", "/api/v1/requests/%ff",
+		"/api/v1/connections?name=%zz", "/api/v1/connections?engine=" + strings.Repeat("x", 5000), "/api/v1/connections/w%00/own", "/api/v1/requests/%ff",
 		"/api/v1/workspaces/%ff", "/workspace/w1/mcp/own/health?provider=%ff&model=x", "/api/v1/workspaces/w1?directory=/a&directory=/b",
 	} {
 		got := r.raw(request{method: http.MethodGet, path: path, role: auth.RoleOwner})
