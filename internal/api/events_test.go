@@ -22,7 +22,7 @@ const eventsPath = "/api/v1/connections/w1/own/events"
 // events opens a stream and sends its lines; the channel is closed with the stream.
 func (r *rig) events(last string) (lines <-chan string, end func()) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(r.t.Context(), 5*time.Minute)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.server.URL+eventsPath, nil)
 	require.NoError(r.t, err)
 	req.Header.Set("Authorization", "Bearer "+r.tokens[auth.RoleViewer])

@@ -228,7 +228,7 @@ func (r *rig) raw(q request) answer {
 		}
 		req.Header.Set(name, value)
 	}
-	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := http.Client{Timeout: 2 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	res, err := client.Do(req)
 	require.NoError(r.t, err)
 	defer func() { _ = res.Body.Close() }()
