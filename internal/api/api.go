@@ -23,6 +23,7 @@ type API struct {
 	flights  *flights
 	updates  singleflight.Group // updates under way, by connection, kind and revision
 	waiting  atomic.Int64       // callers who wait for an operation
+	sharing  atomic.Int64       // of them, those who wait for an update
 	streams  places
 	document []byte // the OpenAPI document
 

@@ -60,7 +60,7 @@ func TestProbesForDifferentModelsShareTheUpdate(t *testing.T) {
 	for _, body := range []string{`{}`, `{"provider":"p","model":"m"}`, `{"provider":"p","model":"n"}`} {
 		all.Go(func() { require.Equal(t, http.StatusOK, r.raw(keyed(probePath, "", body)).status) })
 	}
-	testkit.Eventually(t, 10*time.Second, func() bool { return r.api.Waiting() == 3 && len(r.connections.of("probe")) == 1 }, "all wait")
+	testkit.Eventually(t, 10*time.Second, func() bool { return r.api.Sharing() == 3 && len(r.connections.of("probe")) == 1 }, "all wait")
 	close(r.connections.hold)
 	all.Wait()
 	require.Len(t, r.connections.of("probe"), 1)

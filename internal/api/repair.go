@@ -17,10 +17,16 @@ type update func(ctx context.Context, key delivery.Key, requestID string, in con
 
 // once shares one update of a connection, kind and revision among all who want it now, whatever else they want to know.
 func once[T any](a *API, name string, send func() (T, error)) (T, error) {
-	out, err, _ := a.updates.Do(name, func() (any, error) { return send() })
-	answer, _ := out.(T)
-	return answer, err
+	flight := a.updates.DoChan(name, func() (any, error) { return send() })
+	a.sharing.Add(1)
+	defer a.sharing.Add(-1)
+	got := <-flight // what is sent has its own end
+	answer, _ := got.Val.(T)
+	return answer, got.Err
 }
+
+// Sharing counts the callers who wait for an update, their own or another's.
+func (a *API) Sharing() int { return int(a.sharing.Load()) }
 
 // only makes a sender of what has no answer but that it was done.
 func only(send func() error) func() (struct{}, error) {
