@@ -49,7 +49,7 @@ func TestNoCallFailsWhileATokenIsRenewedThreeTimes(t *testing.T) {
 	report := drive.Stop()
 	t.Logf("%d calls over %d tokens", report.Calls, tokens.Issued())
 	require.Empty(t, report.Failures, "of %d calls: %s", report.Calls, r.History(key))
-	require.Greater(t, report.Calls, 50)
+	require.Greater(t, report.Calls, 20, "too few to say anything")
 	require.Equal(t, delivery.Ready, r.AwaitState(key, delivery.Ready, unhurried).State)
 	require.Equal(t, renewals+1, tokens.Issued(), "one token for each renewal")
 }
