@@ -60,7 +60,8 @@ type RegisterResult struct {
 	Failure       *health.Failure `json:"failure,omitempty"`
 	LatencyMillis int64           `json:"latencyMillis,omitempty"`
 	// Token is the sequence of the token that was pushed, where the config has a token source.
-	Token int64 `json:"token,omitempty"`
+	Token          int64      `json:"token,omitempty"`
+	TokenExpiresAt *time.Time `json:"tokenExpiresAt,omitempty"`
 }
 
 // Mode is what an inspection looks for.

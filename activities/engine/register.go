@@ -198,7 +198,7 @@ func (r *registration) done(outcome RegisterOutcome, entry engineapi.Status, f *
 		Outcome: outcome, Status: entry.Status, Failure: f, LatencyMillis: r.now().Sub(r.began).Milliseconds(),
 	}
 	if r.want.Token != nil {
-		res.Token = r.want.Token.Sequence
+		res.Token, res.TokenExpiresAt = r.want.Token.Sequence, r.want.Token.ExpiresAt
 	}
 	return res
 }

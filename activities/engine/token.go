@@ -8,9 +8,9 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/engineapi"
 )
 
-// forceBefore is how long before the delivered token expires its successor is delivered although a session uses the
+// ForceBefore is how long before the delivered token expires its successor is delivered although a session uses the
 // client: with an expired one every call fails anyway.
-const forceBefore = 2 * time.Second
+const ForceBefore = 2 * time.Second
 
 // token looks at the token of a connection that is ready. It decides when one is to be minted, and when a newer one than
 // the engine was given can be delivered; due is false when neither is the case. A client that a session uses is left
@@ -71,21 +71,13 @@ func (l *look) tokenWait(wait time.Duration) time.Duration {
 	}
 	if have.Sequence != 0 && have.Sequence != seen.Sequence {
 		// There is one to deliver as soon as no session uses the client.
-		wait = min(wait, minimumWait)
-		if seen.ExpiresAt != nil {
-			wait = min(wait, seen.ExpiresAt.Add(-forceBefore).Sub(l.now()))
-		}
-		return wait
+		return l.untilForced(min(wait, minimumWait))
 	}
 	if seen.ExpiresAt != nil {
 		wait = min(wait, seen.ExpiresAt.Sub(l.now()))
 	}
 	if have.RenewAt != nil {
-		left := have.RenewAt.Sub(l.now())
-		if seen.RetryAt != nil {
-			left = max(left, seen.RetryAt.Sub(l.now()))
-		}
-		wait = min(wait, left)
+		wait = min(wait, max(have.RenewAt.Sub(l.now()), l.tokenPause()))
 	}
 	return wait
 }
@@ -93,7 +85,7 @@ func (l *look) tokenWait(wait time.Duration) time.Duration {
 // untilForced is how long the sessions that use the client are waited for: until its token is of no use any more.
 func (l *look) untilForced(most time.Duration) time.Duration {
 	if seen := l.in.Token; seen != nil && seen.ExpiresAt != nil {
-		return min(most, seen.ExpiresAt.Add(-forceBefore).Sub(l.now()))
+		return min(most, seen.ExpiresAt.Add(-ForceBefore).Sub(l.now()))
 	}
 	return most
 }
@@ -101,10 +93,7 @@ func (l *look) untilForced(most time.Duration) time.Duration {
 // recoverToken looks at the token of a connection that failed: another one than it failed with is a cause that changed.
 func (l *look) recoverToken(ctx context.Context) (InspectResult, bool) {
 	seen, have := l.in.Token, l.want.Token
-	if seen == nil || have == nil {
-		return InspectResult{}, false
-	}
-	if l.tokenPause() > 0 {
+	if seen == nil || have == nil || l.tokenPause() > 0 {
 		return InspectResult{}, false
 	}
 	if have.Sequence != 0 && have.Sequence != seen.Tried {

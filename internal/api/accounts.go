@@ -194,11 +194,7 @@ func postSharedDisable(a *API, c *call) (*job, error) { return a.switchShared(c,
 
 // switchShared switches a shared server on or off in all workspaces of an account.
 func (a *API) switchShared(c *call, kind store.IntentKind) (*job, error) {
-	var body reasonBody
-	if err := c.decode(&body, true); err != nil {
-		return nil, err
-	}
-	reason, err := said("reason", body.Reason)
+	reason, err := c.reason()
 	if err != nil {
 		return nil, err
 	}

@@ -99,16 +99,21 @@ type reasonBody struct {
 	Reason string `json:"reason,omitempty"`
 }
 
+// reason reads why, from a body that may be left out.
+func (c *call) reason() (string, error) {
+	var body reasonBody
+	if err := c.decode(&body, true); err != nil {
+		return "", err
+	}
+	return said("reason", body.Reason)
+}
+
 func postEnable(a *API, c *call) (*job, error)  { return a.switched(c, store.IntentEnabled) }
 func postDisable(a *API, c *call) (*job, error) { return a.switched(c, store.IntentDisabled) }
 
 // switched makes the job of enable and disable: an intent for the name in all directories of the workspace.
 func (a *API) switched(c *call, kind store.IntentKind) (*job, error) {
-	var body reasonBody
-	if err := c.decode(&body, true); err != nil {
-		return nil, err
-	}
-	reason, err := said("reason", body.Reason)
+	reason, err := c.reason()
 	if err != nil {
 		return nil, err
 	}
@@ -142,11 +147,7 @@ func toldAll(targets []target, made decision) toldList {
 
 // postRemove takes the name out of what the workspace wants, and out of its engine.
 func postRemove(a *API, c *call) (*job, error) {
-	var body reasonBody
-	if err := c.decode(&body, true); err != nil {
-		return nil, err
-	}
-	reason, err := said("reason", body.Reason)
+	reason, err := c.reason()
 	if err != nil {
 		return nil, err
 	}

@@ -12,8 +12,6 @@ const (
 	// refusalLasts is how long the endpoint's refusal of one token answers those who ask the same: connections that share a
 	// credential notice the same trouble within seconds of each other, and one mint tells for all of them.
 	refusalLasts = 10 * time.Second
-	// detailRefused is the detail of a failure that holds the [TokenDigest] of the refused token.
-	detailRefused = "refusedDigest"
 )
 
 // refusal is a failure of the endpoint that says of a new token that it is no good.
@@ -51,7 +49,7 @@ func (a *attempt) refuse(got Minted, failure health.Failure) error {
 	}
 	details := make(map[string]any, len(failure.Details)+1)
 	maps.Copy(details, failure.Details)
-	details[detailRefused] = digest
+	details[health.DetailRefusedDigest] = digest
 	failure.Details = details
 	is := a.refusal(got.AccessToken)
 	is.reason, is.until = &Error{Failure: failure}, a.now().Add(refusalLasts)

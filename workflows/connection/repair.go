@@ -74,7 +74,7 @@ func (c *connection) push(ctx workflow.Context, proven bool) (engine.RegisterRes
 
 func (c *connection) pushed(ctx workflow.Context, res engine.RegisterResult) {
 	c.saw(ctx, res.Status, nil)
-	c.tokenDelivered(res.Token)
+	c.tokenDelivered(res)
 	c.apply(ctx, delivery.Pushed{Revision: c.Entry.DesiredRevision, Generation: c.Entry.Generation})
 }
 

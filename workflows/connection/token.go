@@ -17,10 +17,6 @@ import (
 // renewAgain is how soon a renewal is looked for again that gave nothing new.
 const renewAgain = time.Minute
 
-// forceBefore is how long before the delivered token expires its successor is pushed although a session uses the client:
-// with an expired one every call fails anyway.
-const forceBefore = 2 * time.Second
-
 // Token is what a connection remembers of the tokens of its config's source. It never holds a token.
 type Token struct {
 	// Current counts the token that is to be delivered; Delivered is the one that the engine was given.
@@ -108,7 +104,7 @@ var errInterrupted = errors.New("something else was asked for")
 // refusedDigest reads which token the endpoint refused, where that is why there is none.
 func refusedDigest(err error) string {
 	f, _ := apperr.FailureOf(err)
-	digest, _ := f.Details["refusedDigest"].(string)
+	digest, _ := f.Details[health.DetailRefusedDigest].(string)
 	return digest
 }
 
@@ -177,20 +173,16 @@ func (c *connection) renew(ctx workflow.Context) {
 	}
 }
 
-// tokenDelivered notes which token the engine was given. It may be a newer one than was known here; when that expires is
-// then not known, and the next mint tells.
-func (c *connection) tokenDelivered(sequence int64) {
+// tokenDelivered notes which token the engine was given. It may be a newer one than was known here.
+func (c *connection) tokenDelivered(res engine.RegisterResult) {
 	if !c.hasSource() {
 		return
 	}
 	t := c.token()
-	if sequence == 0 {
-		sequence = t.Current
+	if res.Token != 0 && res.Token != t.Current {
+		t.Current, t.ExpiresAt, t.RenewAt = res.Token, res.TokenExpiresAt, nil
 	}
-	t.Delivered, t.DeliveredExpiresAt = sequence, t.ExpiresAt
-	if sequence != t.Current {
-		t.Current, t.ExpiresAt, t.RenewAt, t.DeliveredExpiresAt = sequence, nil, nil, nil
-	}
+	t.Delivered, t.DeliveredExpiresAt = t.Current, t.ExpiresAt
 }
 
 // tokenProven reports whether the engine has the token that is to be delivered.
@@ -204,7 +196,7 @@ func (c *connection) tokenExpires(now time.Time) bool {
 		return false
 	}
 	at := c.token().DeliveredExpiresAt
-	return at != nil && !now.Add(forceBefore).Before(*at)
+	return at != nil && !now.Add(engine.ForceBefore).Before(*at)
 }
 
 // anotherTokenMayHelp notes that the endpoint refused the token, and reports whether another one is to be minted: once in

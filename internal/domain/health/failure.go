@@ -23,3 +23,7 @@ type Failure struct {
 func (f Failure) Error() string {
 	return string(f.Code) + ": " + f.Message
 }
+
+// DetailRefusedDigest is the detail that names the token which an endpoint refused, without telling it: a variable or a
+// file that still holds it holds nothing new.
+const DetailRefusedDigest = "refusedDigest"
