@@ -37,9 +37,9 @@ func TestAHundredProbesAtOnceAreOneUpdateAndOneAnswer(t *testing.T) {
 	for i := range answers {
 		all.Go(func() { answers[i] = r.raw(request{method: http.MethodPost, path: probePath, role: auth.RoleOwner}) })
 	}
-	testkit.Eventually(t, 10*time.Second, func() bool { return len(r.connections.of("probe")) == 1 }, "one update is sent")
+	testkit.Eventually(t, time.Minute, func() bool { return len(r.connections.of("probe")) == 1 }, "one update is sent")
 	// Whoever is not there yet joins the same one while it is held.
-	testkit.Eventually(t, 10*time.Second, func() bool { return r.api.Waiting() == len(answers) }, "all wait")
+	testkit.Eventually(t, time.Minute, func() bool { return r.api.Waiting() == len(answers) }, "all wait")
 	close(r.connections.hold)
 	all.Wait()
 	for _, a := range answers {
@@ -60,7 +60,7 @@ func TestProbesForDifferentModelsShareTheUpdate(t *testing.T) {
 	for _, body := range []string{`{}`, `{"provider":"p","model":"m"}`, `{"provider":"p","model":"n"}`} {
 		all.Go(func() { require.Equal(t, http.StatusOK, r.raw(keyed(probePath, "", body)).status) })
 	}
-	testkit.Eventually(t, 10*time.Second, func() bool { return r.api.Sharing() == 3 && len(r.connections.of("probe")) == 1 }, "all wait")
+	testkit.Eventually(t, time.Minute, func() bool { return r.api.Sharing() == 3 && len(r.connections.of("probe")) == 1 }, "all wait")
 	close(r.connections.hold)
 	all.Wait()
 	require.Len(t, r.connections.of("probe"), 1)
