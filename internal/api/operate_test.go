@@ -35,7 +35,7 @@ func TestAHundredProbesAtOnceAreOneUpdateAndOneAnswer(t *testing.T) {
 	answers := make([]answer, 100)
 	var all sync.WaitGroup
 	for i := range answers {
-		all.Go(func() { answers[i] = r.raw(request{method: http.MethodPost, path: probePath, role: auth.RoleOwner}) })
+		all.Go(func() { answers[i] = r.patiently(request{method: http.MethodPost, path: probePath, role: auth.RoleOwner}) })
 	}
 	testkit.Eventually(t, time.Minute, func() bool { return len(r.connections.of("probe")) == 1 }, "one update is sent")
 	// Whoever is not there yet joins the same one while it is held.
@@ -58,7 +58,7 @@ func TestProbesForDifferentModelsShareTheUpdate(t *testing.T) {
 	r.connections.hold = make(chan struct{})
 	var all sync.WaitGroup
 	for _, body := range []string{`{}`, `{"provider":"p","model":"m"}`, `{"provider":"p","model":"n"}`} {
-		all.Go(func() { require.Equal(t, http.StatusOK, r.raw(keyed(probePath, "", body)).status) })
+		all.Go(func() { require.Equal(t, http.StatusOK, r.patiently(keyed(probePath, "", body)).status) })
 	}
 	testkit.Eventually(t, time.Minute, func() bool { return r.api.Sharing() == 3 && len(r.connections.of("probe")) == 1 }, "all wait")
 	close(r.connections.hold)

@@ -237,6 +237,21 @@ func (r *rig) raw(q request) answer {
 	return answer{t: r.t, status: res.StatusCode, header: res.Header, body: body}
 }
 
+// patiently makes a request again, as a caller does, while the store of a busy machine is too slow for a hundred at once.
+func (r *rig) patiently(q request) answer {
+	r.t.Helper()
+	for range 60 {
+		a := r.raw(q)
+		if a.status != http.StatusServiceUnavailable {
+			return a
+		}
+		require.NotEmpty(r.t, a.header.Get("Retry-After"))
+		time.Sleep(time.Second)
+	}
+	require.Fail(r.t, "the store was busy for a minute")
+	return answer{}
+}
+
 func (r *rig) get(path string) answer {
 	r.t.Helper()
 	return r.do(request{method: http.MethodGet, path: path, role: auth.RoleOwner})
