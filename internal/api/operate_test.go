@@ -35,7 +35,9 @@ func TestAHundredProbesAtOnceAreOneUpdateAndOneAnswer(t *testing.T) {
 	answers := make([]answer, 100)
 	var all sync.WaitGroup
 	for i := range answers {
-		all.Go(func() { answers[i] = r.patiently(request{method: http.MethodPost, path: probePath, role: auth.RoleOwner}) })
+		all.Go(func() {
+			answers[i] = r.patiently(request{method: http.MethodPost, path: probePath, role: auth.RoleOwner})
+		})
 	}
 	testkit.Eventually(t, time.Minute, func() bool { return len(r.connections.of("probe")) == 1 }, "one update is sent")
 	// Whoever is not there yet joins the same one while it is held.

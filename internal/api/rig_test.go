@@ -31,6 +31,7 @@ import (
 	domain "github.com/holdfast-mcp/holdfast/internal/domain/desired"
 	"github.com/holdfast-mcp/holdfast/internal/keys"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/testkit"
 )
 
 const (
@@ -240,16 +241,12 @@ func (r *rig) raw(q request) answer {
 // patiently makes a request again, as a caller does, while the store of a busy machine is too slow for a hundred at once.
 func (r *rig) patiently(q request) answer {
 	r.t.Helper()
-	for range 60 {
-		a := r.raw(q)
-		if a.status != http.StatusServiceUnavailable {
-			return a
-		}
-		require.NotEmpty(r.t, a.header.Get("Retry-After"))
-		time.Sleep(time.Second)
-	}
-	require.Fail(r.t, "the store was busy for a minute")
-	return answer{}
+	var a answer
+	testkit.Eventually(r.t, time.Minute, func() bool {
+		a = r.raw(q)
+		return a.status != http.StatusServiceUnavailable
+	}, "the store is busy")
+	return a
 }
 
 func (r *rig) get(path string) answer {
