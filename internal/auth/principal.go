@@ -1,6 +1,10 @@
 package auth
 
-import "context"
+import (
+	"context"
+
+	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
+)
 
 // Principal is who asks.
 type Principal struct {
@@ -8,10 +12,19 @@ type Principal struct {
 	ID   string
 	Name string
 	Role Role
+	// Identity is whose sessions and executions the principal's are.
+	Identity approval.Identity
 }
 
+// DefaultOrganisation is the organisation of whoever comes without the claim of one.
+const DefaultOrganisation = "default"
+
 // Local is whoever reaches a gateway that asks for no token: somebody on this machine.
-func Local() Principal { return Principal{ID: "local", Name: "local", Role: RoleOwner} }
+func Local() Principal {
+	return Principal{
+		ID: "local", Name: "local", Role: RoleOwner, Identity: approval.Identity{Account: "local", Organisation: DefaultOrganisation},
+	}
+}
 
 type principalKey struct{}
 

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 	"github.com/holdfast-mcp/holdfast/internal/store"
 )
 
@@ -202,7 +203,10 @@ func (t *Tokens) Authenticate(ctx context.Context, shown string) (Principal, err
 		return Principal{}, ErrUnauthorized
 	}
 	t.touch(ctx, row, now)
-	return Principal{ID: "token:" + row.ID, Name: row.Name, Role: Role(row.Role)}, nil
+	return Principal{
+		ID: "token:" + row.ID, Name: row.Name, Role: Role(row.Role),
+		Identity: approval.Identity{Account: "token:" + row.ID, Organisation: DefaultOrganisation},
+	}, nil
 }
 
 // touch notes the use beside the request: a store that cannot be written to must not keep out who may read.

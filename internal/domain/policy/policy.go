@@ -1,0 +1,44 @@
+package policy
+
+import "time"
+
+// Effect is what a rule says about a call.
+type Effect string
+
+const (
+	Allow Effect = "allow"
+	Ask   Effect = "ask"
+	Deny  Effect = "deny"
+)
+
+// Rule is one rule. The first match of each owner counts, and of the owners the stricter: deny, then ask, then allow.
+type Rule struct {
+	// Pattern is "*", an exact address, an address with "*" for exactly one segment each, or one whose trailing ".*" stands for
+	// everything below, the prefix itself included.
+	Pattern string `json:"pattern"`
+	Effect  Effect `json:"effect"`
+	// Account limits the rule to one account: it may tighten what the organisation's rules say and not loosen it. Empty: everybody.
+	Account string `json:"account,omitempty"`
+	// Window is how long a person may take; 0: the default. 1 s to 30 days.
+	Window time.Duration `json:"window,omitempty"`
+	// ModelMayAnswer lets the client itself answer by the tool resume.
+	ModelMayAnswer bool `json:"modelMayAnswer,omitempty"`
+}
+
+// Annotations are what a tool says of itself. A hint that is absent is nil.
+type Annotations struct {
+	ReadOnly    *bool `json:"readOnlyHint,omitempty"`
+	Destructive *bool `json:"destructiveHint,omitempty"`
+	Idempotent  *bool `json:"idempotentHint,omitempty"`
+	OpenWorld   *bool `json:"openWorldHint,omitempty"`
+}
+
+// Verdict is what applies to a call.
+type Verdict struct {
+	Effect Effect
+	// Reason says why in words: `rule 2: github.*`, `annotation: destructive`, `no annotation`.
+	Reason         string
+	Pattern        string // of the rule; empty: none matched
+	Window         time.Duration
+	ModelMayAnswer bool
+}

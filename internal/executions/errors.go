@@ -1,0 +1,48 @@
+package executions
+
+import "fmt"
+
+// NotFoundError means that no execution or pause is known under an id, or is retained no more.
+type NotFoundError struct{ ID string }
+
+func (e *NotFoundError) Error() string {
+	return fmt.Sprintf("execution %s is not known, or its outcome is not kept any longer: make the call again", e.ID)
+}
+
+// ForbiddenError means that an execution belongs to another account or organisation.
+type ForbiddenError struct{ ID string }
+
+func (e *ForbiddenError) Error() string {
+	return fmt.Sprintf("execution %s can be resumed only by the same account and organization", e.ID)
+}
+
+// DeniedError means that a rule refuses a call.
+type DeniedError struct{ Address, Rule string }
+
+func (e *DeniedError) Error() string { return fmt.Sprintf("%s is blocked by %s", e.Address, e.Rule) }
+
+// UnknownToolError means that there is no such tool, or none that may be seen.
+type UnknownToolError struct {
+	Address     string
+	Suggestions []string // at most 5
+}
+
+func (e *UnknownToolError) Error() string { return fmt.Sprintf("no tool %q", e.Address) }
+
+// ArgumentsError means that arguments do not fit the tool's schema. Nothing was asked and nothing was done.
+type ArgumentsError struct{ Address, Problem string }
+
+func (e *ArgumentsError) Error() string {
+	return fmt.Sprintf("arguments of %s: %s", e.Address, e.Problem)
+}
+
+// UnavailableError means that what is needed (Temporal, the store, the upstream) cannot be reached now.
+type UnavailableError struct {
+	What string // temporal, store, upstream
+	Err  error
+}
+
+func (e *UnavailableError) Error() string { return e.What + " cannot be reached: try again" }
+
+// Unwrap gives the cause, for logs.
+func (e *UnavailableError) Unwrap() error { return e.Err }
