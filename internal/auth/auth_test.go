@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-mcp/holdfast/internal/auth"
+	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 	"github.com/holdfast-mcp/holdfast/internal/keys"
 	"github.com/holdfast-mcp/holdfast/internal/store"
 )
@@ -95,7 +96,10 @@ func TestATokenLetsItsOwnerIn(t *testing.T) {
 	require.Regexp(t, `^hft_[0-9a-f]{16}_[A-Za-z0-9_-]{43}$`, text)
 	who, err := tokens.Authenticate(t.Context(), text)
 	require.NoError(t, err)
-	require.Equal(t, auth.Principal{ID: "token:" + row.ID, Name: "ci", Role: auth.RoleCollaborator}, who)
+	require.Equal(t, auth.Principal{
+		ID: "token:" + row.ID, Name: "ci", Role: auth.RoleCollaborator,
+		Identity: approval.Identity{Account: "token:" + row.ID, Organisation: auth.DefaultOrganisation},
+	}, who)
 }
 
 func TestWhateverIsWrongWithATokenTheAnswerIsTheSame(t *testing.T) {
