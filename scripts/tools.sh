@@ -99,7 +99,7 @@ bring_runner() {
 
 describe() {
 	case $1 in
-	testbed) echo "engine and MCP server from npm" ;;
+	testbed) echo "engine, MCP servers and clients from npm" ;;
 	temporal) echo "Temporal CLI $temporal_cli_version (compiled once, about 3 minutes on 2 cores)" ;;
 	debian) echo "Debian packages: $missing_packages" ;;
 	linters) echo "linters (compiled once, about 3 minutes on 2 cores)" ;;
