@@ -11,6 +11,22 @@ const (
 	Deny  Effect = "deny"
 )
 
+// Valid reports whether an effect is one of the three.
+func (e Effect) Valid() bool { return e.strictness() > 0 }
+
+func (e Effect) strictness() int {
+	switch e {
+	case Allow:
+		return 1
+	case Ask:
+		return 2
+	case Deny:
+		return 3
+	default:
+		return 0
+	}
+}
+
 // Rule is one rule. The first match of each owner counts, and of the owners the stricter: deny, then ask, then allow.
 type Rule struct {
 	// Pattern is "*", an exact address, an address with "*" for exactly one segment each, or one whose trailing ".*" stands for
@@ -23,14 +39,6 @@ type Rule struct {
 	Window time.Duration `json:"window,omitempty"`
 	// ModelMayAnswer lets the client itself answer by the tool resume.
 	ModelMayAnswer bool `json:"modelMayAnswer,omitempty"`
-}
-
-// Annotations are what a tool says of itself. A hint that is absent is nil.
-type Annotations struct {
-	ReadOnly    *bool `json:"readOnlyHint,omitempty"`
-	Destructive *bool `json:"destructiveHint,omitempty"`
-	Idempotent  *bool `json:"idempotentHint,omitempty"`
-	OpenWorld   *bool `json:"openWorldHint,omitempty"`
 }
 
 // Verdict is what applies to a call.
