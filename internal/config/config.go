@@ -20,6 +20,7 @@ type Config struct {
 	Worker   Worker   `yaml:"worker"`
 	Fleet    Fleet    `yaml:"fleet"`
 	Gateway  Gateway  `yaml:"gateway"`
+	OIDC     OIDC     `yaml:"oidc"`
 	Codec    Codec    `yaml:"codec"`
 	Log      Log      `yaml:"log"`
 }
@@ -76,6 +77,8 @@ type Gateway struct {
 	Hosts    []string `yaml:"hosts" shown:"none" doc:"names under which it is reached beside this machine's own, without port, separated by commas"`
 	Origins  []string `yaml:"origins" shown:"none" doc:"exact origins of web pages that may call it beside its own, separated by commas"`
 	ReadOnly bool     `yaml:"read_only" default:"false" doc:"true refuses everything that would change something"`
+
+	PublicURL string `yaml:"public_url" shown:"how each request reached it" doc:"scheme and host under which everybody reaches it, such as https://holdfast.example.com: for links, logins and the name of the MCP resource"`
 }
 
 // How the gateway tells who asks.

@@ -32,6 +32,7 @@ func TestDefaultsAreWhatTheTableSays(t *testing.T) {
 		Worker:   config.Worker{StopTimeout: 15 * time.Second, MaxActivities: 1000, HealthListen: "127.0.0.1:8235"},
 		Fleet:    config.Fleet{Interval: 5 * time.Minute},
 		Gateway:  config.Gateway{Listen: "127.0.0.1:8236", Auth: config.AuthToken},
+		OIDC:     config.OIDC{AccountClaim: "sub", Scopes: []string{"openid", "profile", "email"}},
 		Codec:    config.Codec{Listen: "127.0.0.1:8234"},
 		Log:      config.Log{Level: "info", Format: "text"},
 	}, loaded)
@@ -159,11 +160,15 @@ func TestEverythingWrongIsReportedAtOnceWithPathAndVariable(t *testing.T) {
 		"HOLDFAST_GATEWAY_LISTEN=8236", "HOLDFAST_GATEWAY_AUTH=password", "HOLDFAST_GATEWAY_HOSTS=ok.example,https://u:s3cr3t@x",
 		"HOLDFAST_GATEWAY_ORIGINS=*", "HOLDFAST_FLEET_INTERVAL=4s",
 		"HOLDFAST_CODEC_LISTEN=0.0.0.0:8234", "HOLDFAST_CODEC_ORIGINS=https://u:s3cr3t@ui.example,*,http://ui/", "HOLDFAST_LOG_LEVEL=loud", "HOLDFAST_LOG_FORMAT=xml",
+		"HOLDFAST_GATEWAY_PUBLIC_URL=https://x/s3cr3t", "HOLDFAST_OIDC_ISSUER=http://u:s3cr3t@login.example", "HOLDFAST_OIDC_ROLES=admins",
+		"HOLDFAST_OIDC_DEFAULT_ROLE=root", "HOLDFAST_OIDC_ORGANISATIONS=acme", "HOLDFAST_OIDC_SCOPES=email", "HOLDFAST_OIDC_CLIENT_ID=x",
+		"HOLDFAST_OIDC_CLIENT_SECRET=s3cr3t", "HOLDFAST_OIDC_CLIENT_SECRET_FILE=/x",
 	}, bare...)})
 	require.Error(t, err)
 	for _, setting := range config.Settings() {
 		switch setting.Path {
 		case "data_dir", "store.path", "keys.dir", "codec.path_secret", "codec.path_secret_file", "gateway.read_only":
+		case "oidc.organisations", "oidc.account_claim", "oidc.client_id", "oidc.client_secret", "oidc.audience":
 		default:
 			require.ErrorContains(t, err, setting.Path+" ("+setting.Env+"): ")
 		}

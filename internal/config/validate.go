@@ -25,6 +25,7 @@ func (c *Config) Validate() error {
 	v.worker(c.Worker)
 	v.duration("fleet.interval", c.Fleet.Interval, 5*time.Second, 24*time.Hour)
 	v.gateway(c.Gateway)
+	v.oidc(c.OIDC, c.Gateway.PublicURL)
 	v.codec(c.Codec)
 	v.log(c.Log)
 	return errors.Join(v.faults...)
@@ -98,6 +99,8 @@ func (v *validator) gateway(g Gateway) {
 		v.require(isHost(host), "gateway.hosts", "entry %d is no host: write a name or an address only, such as holdfast.example.com", i+1)
 	}
 	v.origins("gateway.origins", g.Origins)
+	v.require(g.PublicURL == "" || isOrigin(g.PublicURL), "gateway.public_url",
+		"it is no exact origin: write scheme, host and port only, such as https://holdfast.example.com")
 }
 
 func (v *validator) origins(path string, origins []string) {
