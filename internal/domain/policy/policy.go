@@ -5,6 +5,7 @@ import "time"
 // Effect is what a rule says about a call.
 type Effect string
 
+// The effects, from the mildest to the strictest.
 const (
 	Allow Effect = "allow"
 	Ask   Effect = "ask"
