@@ -16,6 +16,7 @@ type APIToken struct {
 	Hash      []byte `json:"-"` // of the secret part; sealed at rest; nil once revoked
 	CreatedAt time.Time
 	CreatedBy string
+	Account   string // whose sessions and executions its bearer's are; empty: of nobody else, "token:<id>"
 
 	ExpiresAt  time.Time // zero: never
 	LastUsedAt time.Time // zero: never
@@ -30,10 +31,15 @@ func (t APIToken) GoString() string { return t.String() }
 
 const tableAPIToken = "api_token"
 
-// apiTokenCell has what the token allows: whoever has no keys can neither write a token nor raise one.
+// apiTokenCell has what the token allows: whoever has no keys can neither write a token, nor raise one, nor make it another's. The
+// account is left out where there is none, because there was none in the first releases.
 func apiTokenCell(token APIToken) cell {
 	expiry := strconv.FormatInt(toMicros(token.ExpiresAt), 10)
-	return cell{table: tableAPIToken, column: "hash", row: []string{token.ID, token.Role, expiry}}
+	row := []string{token.ID, token.Role, expiry}
+	if token.Account != "" {
+		row = append(row, token.Account)
+	}
+	return cell{table: tableAPIToken, column: "hash", row: row}
 }
 
 // PutAPIToken writes an API token over the one of the same id. It leaves alone when that was last used, and does not bring a
@@ -47,7 +53,7 @@ func (s *Store) PutAPIToken(ctx context.Context, token APIToken) error {
 		return fmt.Errorf("put API token %q: %w", token.ID, err)
 	}
 	result, err := s.exec(ctx, sqlPutAPIToken, token.ID, token.Name, token.Role, hash, stamp(token.CreatedAt),
-		token.CreatedBy, toMicros(token.ExpiresAt))
+		token.CreatedBy, toMicros(token.ExpiresAt), token.Account)
 	if err != nil {
 		return fmt.Errorf("put API token %q: %w", token.ID, err)
 	}
@@ -101,7 +107,8 @@ func (s *Store) scanAPIToken(row scanner) (APIToken, error) {
 	var found APIToken
 	var hash []byte
 	var createdAt, expiresAt, lastUsedAt, revokedAt int64
-	err := row.Scan(&found.ID, &found.Name, &found.Role, &hash, &createdAt, &found.CreatedBy, &expiresAt, &lastUsedAt, &revokedAt)
+	err := row.Scan(&found.ID, &found.Name, &found.Role, &hash, &createdAt, &found.CreatedBy, &expiresAt,
+		&lastUsedAt, &revokedAt, &found.Account)
 	if err != nil {
 		return APIToken{}, missing(err)
 	}

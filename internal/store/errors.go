@@ -17,7 +17,16 @@ var ErrEngineInUse = errors.New("connections or workspaces use the engine: remov
 
 // ErrLeaseLost says that a lease was released, or that somebody else has taken it after it ran out: what its holder wanted to
 // write is not written.
-var ErrLeaseLost = errors.New("lease is lost: read the token anew")
+var ErrLeaseLost = errors.New("lease is lost: read the row anew")
+
+// ErrExists says that an id was used before, which is never used again.
+var ErrExists = errors.New("the id was used before: make another one")
+
+// ErrStreamDone says that a stream has its last response, or was acknowledged: nothing comes after it.
+var ErrStreamDone = errors.New("stream is done: nothing comes after its last response")
+
+// ErrAnswered says that a request has its response, or was never of the stream: the first response stays.
+var ErrAnswered = errors.New("request is not one that waits for a response: drop this one")
 
 // ErrRevoked says that an API token was revoked, which cannot be undone.
 var ErrRevoked = errors.New("API token is revoked: make another one")

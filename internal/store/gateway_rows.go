@@ -43,7 +43,8 @@ type Stream struct {
 	ID       string
 	Requests []string // the JSON-RPC ids that are not answered yet, as JSON
 	OpenedAt time.Time
-	// Messages are the requests themselves as one JSON array, so that another replica can take them over; sealed at rest.
+	// Messages are the requests themselves as one JSON array, so that another replica can take them over; sealed at rest. They are
+	// forgotten when the last request is answered, and lists leave them out.
 	Messages []byte `json:"-"`
 	// Owner is the replica that works on the requests; others leave them alone before Until, and take them over afterwards.
 	Owner string
@@ -101,6 +102,8 @@ type PauseRow struct {
 	Digest   string
 	// Outcome is how the execution ended, where it has.
 	Outcome approval.OutcomeKind
+	// Change is the number of the row's last change: of two changes of the store's pauses the later one has the higher.
+	Change int64
 }
 
 // ExecutionEvent is one step of an execution, as held calls follow it.
@@ -125,7 +128,7 @@ const (
 type Call struct {
 	Key    string
 	Number int   // from 1
-	Fence  int64 // one more with each claim
+	Fence  int64 // from 1; one more with each claim
 	// Idempotency is what is sent upstream, the same for each try.
 	Idempotency string
 	ClaimedAt   time.Time
@@ -134,9 +137,22 @@ type Call struct {
 	ToolError   bool
 }
 
+// Direct is one call of an upstream tool without an execution: what is written before a call that must not be made twice.
+type Direct struct {
+	Name     string // of the call, for its identity
+	Identity approval.Identity
+	Address  string
+	Digest   string
+
+	At        time.Time
+	DoneAt    time.Time // zero: begun only
+	Result    []byte    `json:"-"` // the tool's result as JSON; sealed at rest
+	ToolError bool
+}
+
 // Audit is one line of the gateway's audit: who did what, when, with which end.
 type Audit struct {
-	ID        int64
+	ID        int64 // given by the store; of two lines the later one has the higher
 	At        time.Time
 	Identity  approval.Identity
 	Principal string // the id

@@ -69,14 +69,19 @@ type statements struct {
 	engine, desired, effective, keysByEngine, token, probe, lastPush *sql.Stmt // on the reading pool
 
 	putProbe, beginPush, finishPush *sql.Stmt // on the writing connection
+
+	gatewayStatements
+}
+
+// prepared is a statement and the pool that it is for.
+type prepared struct {
+	target *(*sql.Stmt)
+	pool   *sql.DB
+	text   string
 }
 
 func (s *statements) prepare(ctx context.Context, read, write *sql.DB) error {
-	for _, each := range []struct {
-		target *(*sql.Stmt)
-		pool   *sql.DB
-		text   string
-	}{
+	for _, each := range append(s.gatewayStatements.list(read, write), []prepared{
 		{&s.engine, read, sqlEngine},
 		{&s.desired, read, sqlDesired},
 		{&s.effective, read, sqlEffective},
@@ -87,7 +92,7 @@ func (s *statements) prepare(ctx context.Context, read, write *sql.DB) error {
 		{&s.putProbe, write, sqlPutProbe},
 		{&s.beginPush, write, sqlBeginPush},
 		{&s.finishPush, write, sqlFinishPush},
-	} {
+	}...) {
 		statement, err := each.pool.PrepareContext(ctx, each.text)
 		if err != nil {
 			return fmt.Errorf("prepare statement: %w", err)

@@ -123,15 +123,16 @@ const (
 
 	sqlReleaseLease = `UPDATE credential_lease SET holder = '', held_until = 0 WHERE credential = $1 AND holder = $2 AND fence = $3`
 
-	apiTokenColumns = `id, name, role, hash, created_at, created_by, expires_at, last_used_at, revoked_at` //nolint:gosec // SQL, no credential
+	apiTokenColumns = `id, name, role, hash, created_at, created_by, expires_at, last_used_at, revoked_at, account` //nolint:gosec // SQL, no credential
 
 	sqlAPIToken = `SELECT ` + apiTokenColumns + ` FROM api_token WHERE id = $1`
 
 	sqlAPITokens = `SELECT ` + apiTokenColumns + ` FROM api_token ORDER BY id`
 
-	sqlPutAPIToken = `INSERT INTO api_token (` + apiTokenColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0)
+	sqlPutAPIToken = `INSERT INTO api_token (` + apiTokenColumns + `) VALUES ($1, $2, $3, $4, $5, $6, $7, 0, 0, $8)
 		ON CONFLICT (id) DO UPDATE SET name = excluded.name, role = excluded.role, hash = excluded.hash,
-			created_at = excluded.created_at, created_by = excluded.created_by, expires_at = excluded.expires_at
+			created_at = excluded.created_at, created_by = excluded.created_by, expires_at = excluded.expires_at,
+			account = excluded.account
 		WHERE api_token.revoked_at = 0`
 
 	sqlRevokeAPIToken = `UPDATE api_token SET revoked_at = $2, hash = NULL WHERE id = $1 AND revoked_at = 0`

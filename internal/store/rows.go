@@ -21,6 +21,19 @@ func list[T any](ctx context.Context, db querier, query string, args []any, scan
 	if err != nil {
 		return nil, err
 	}
+	return collect(rows, scan)
+}
+
+// listBy is list of a statement that was prepared on the reading pool.
+func listBy[T any](ctx context.Context, statement *sql.Stmt, args []any, scan func(scanner) (T, error)) (found []T, err error) {
+	rows, err := statement.QueryContext(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	return collect(rows, scan)
+}
+
+func collect[T any](rows *sql.Rows, scan func(scanner) (T, error)) (found []T, err error) {
 	defer func() { err = errors.Join(err, rows.Close()) }()
 
 	var bad []error
