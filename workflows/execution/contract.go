@@ -74,14 +74,14 @@ type Resume struct {
 }
 
 // Verdict says what became of a wish to decide.
-type Verdict string
+type Verdict = approval.Verdict
 
 const (
-	VerdictDecided  Verdict = "decided"  // it is the decision
-	VerdictRepeated Verdict = "repeated" // the same was decided before
-	VerdictConflict Verdict = "conflict" // another was decided before
-	VerdictExpired  Verdict = "expired"  // nobody decided in time
-	VerdictDropped  Verdict = "dropped"  // the run ended before
+	VerdictDecided  = approval.VerdictDecided
+	VerdictRepeated = approval.VerdictRepeated
+	VerdictConflict = approval.VerdictConflict
+	VerdictExpired  = approval.VerdictExpired
+	VerdictDropped  = approval.VerdictDropped
 )
 
 // Resumed is the answer of [UpdateResume].

@@ -1,0 +1,99 @@
+package execution
+
+import (
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/holdfast-mcp/holdfast/activities/tool"
+	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
+)
+
+// Workflow is one execution, from its gate to its outcome. It never fails on what happens to the call: that is told by the outcome in
+// its result.
+func Workflow(ctx workflow.Context, in Input) (Snapshot, error) {
+	e := newExecution(ctx, in)
+	if err := e.register(ctx); err != nil {
+		return Snapshot{}, err
+	}
+	// A cancellation from outside calls the execution off; it does not tear the run.
+	apart, _ := workflow.NewDisconnectedContext(ctx)
+	workflow.GoNamed(apart, "cancellation", func(apart workflow.Context) {
+		ctx.Done().Receive(apart, nil)
+		e.callOff(apart, Cancel{By: "temporal", Via: approval.ViaCLI})
+	})
+	workflow.GoNamed(apart, "records", e.keepRecords)
+	workflow.GoNamed(apart, "hooks", e.keepTelling)
+	workflow.GoNamed(apart, "publish", e.keepPublished)
+	return e.live(apart)
+}
+
+func (e *execution) live(ctx workflow.Context) (Snapshot, error) {
+	e.gate(ctx)
+	if e.run.Outcome == nil {
+		e.calling = true
+		outcome := e.call(ctx)
+		e.calling = false
+		e.finish(ctx, outcome)
+	}
+	e.publish(ctx)
+	// Whoever asks while the run ends is answered, and the session is told in order before the run is over.
+	if err := workflow.Await(ctx, func() bool {
+		return len(e.records) == 0 && len(e.hooks) == 0 && workflow.AllHandlersFinished(ctx)
+	}); err != nil {
+		return Snapshot{}, err
+	}
+	return e.snapshot(), nil
+}
+
+// gate asks a person before the call, and ends the execution where the answer is not yes.
+func (e *execution) gate(ctx workflow.Context) {
+	if e.in.Gate == nil || e.in.AutoApprove || e.run.Outcome != nil {
+		return
+	}
+	pause, err := e.open(ctx, *e.in.Gate)
+	if err != nil {
+		return
+	}
+	await(ctx, func() bool { return !e.waits(pause.ID) })
+	if pause, err = e.run.Pause(pause.ID); err != nil {
+		return
+	}
+	if kind, ended := pause.Ended(); ended {
+		e.finish(ctx, approval.Outcome{Kind: kind})
+		return
+	}
+	// The decision is in the store before what it allows is done.
+	await(ctx, func() bool { return len(e.records) == 0 })
+}
+
+// keepRecords writes down what is to be written, in order, for the life of the run.
+func (e *execution) keepRecords(ctx workflow.Context) {
+	for await(ctx, func() bool { return len(e.records) > 0 }) {
+		next := e.records[0]
+		next.Key = e.in.Key
+		if err := durably(ctx, tool.RecordName, next, "write down: "+next.Events[len(next.Events)-1].Kind); err != nil {
+			e.log.Error("not written down", "error", err)
+		}
+		e.records = e.records[1:]
+	}
+}
+
+// durably writes to the store: at once where it answers, else for as long as it takes.
+func durably(ctx workflow.Context, name string, in any, summary string) error {
+	err := workflow.ExecuteLocalActivity(recordLocally(ctx, summary), name, in).Get(ctx, nil)
+	if err == nil {
+		return nil
+	}
+	return workflow.ExecuteActivity(storeOptions(ctx, summary), name, in).Get(ctx, nil)
+}
+
+// keepTelling tells the session, one signal after another: those that are sent together may arrive in any order. A session that is
+// over is told nothing, and that harms nobody.
+func (e *execution) keepTelling(ctx workflow.Context) {
+	for await(ctx, func() bool { return len(e.hooks) > 0 }) {
+		next := e.hooks[0]
+		if err := next.send(ctx, e.in.Session); err != nil {
+			e.log.Debug("session not told", "signal", next.signal, "error", err)
+		}
+		e.hooks = e.hooks[1:]
+	}
+}
