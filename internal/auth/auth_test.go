@@ -102,6 +102,19 @@ func TestATokenLetsItsOwnerIn(t *testing.T) {
 	}, who)
 }
 
+func TestTokensOfOneAccountAreOfOneIdentity(t *testing.T) {
+	t.Parallel()
+	tokens, _, _ := open(t)
+	for range 2 {
+		text, row := make1(t, tokens, auth.Request{Name: "ci", Role: auth.RoleViewer, Account: "ann"})
+		require.Equal(t, "ann", row.Account)
+		who, err := tokens.Authenticate(t.Context(), text)
+		require.NoError(t, err)
+		require.Equal(t, "token:"+row.ID, who.ID, "whoever does something is known by the token")
+		require.Equal(t, approval.Identity{Account: "ann", Organisation: auth.DefaultOrganisation}, who.Identity)
+	}
+}
+
 func TestWhateverIsWrongWithATokenTheAnswerIsTheSame(t *testing.T) {
 	t.Parallel()
 	tokens, _, clock := open(t)
@@ -181,6 +194,9 @@ func TestRequestsThatCannotBeMetSayWhy(t *testing.T) {
 		{Name: "a"},
 		{Name: "a", Role: "root"},
 		{Name: "a", Role: auth.RoleOwner, ExpiresIn: -time.Second},
+		{Name: "a", Role: auth.RoleOwner, Account: "a\x00b"},
+		{Name: "a", Role: auth.RoleOwner, Account: " a"},
+		{Name: "a", Role: auth.RoleOwner, Account: strings.Repeat("x", auth.MaxAccountBytes+1)},
 	} {
 		_, _, err := tokens.Create(t.Context(), tc)
 		var wrong *auth.RequestError

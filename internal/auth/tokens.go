@@ -1,6 +1,7 @@
 package auth
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -23,6 +24,9 @@ const (
 
 // MaxNameBytes bounds a token's name.
 const MaxNameBytes = 100
+
+// MaxAccountBytes bounds the account that a token is for.
+const MaxAccountBytes = 200
 
 // Errors of this package. Whatever is wrong with a token that was shown, the answer is the same: a stranger learns nothing.
 var (
@@ -71,6 +75,8 @@ type Request struct {
 	ExpiresIn time.Duration
 	// By is who asks for it.
 	By string
+	// Account is whose sessions and executions its bearer's are, at most [MaxAccountBytes]; empty: an account of its own.
+	Account string
 }
 
 // RequestError says what is wrong with a [Request].
@@ -84,6 +90,8 @@ func (r Request) check() error {
 		return &RequestError{"give it a name that says who uses it"}
 	case len(r.Name) > MaxNameBytes || strings.ContainsFunc(r.Name, unicode.IsControl):
 		return &RequestError{fmt.Sprintf("its name must be printable and at most %d bytes", MaxNameBytes)}
+	case len(r.Account) > MaxAccountBytes || strings.ContainsFunc(r.Account, unicode.IsControl) || strings.TrimSpace(r.Account) != r.Account:
+		return &RequestError{fmt.Sprintf("its account must be printable, without spaces around it and at most %d bytes", MaxAccountBytes)}
 	case !r.Role.Allows(RoleViewer):
 		return &RequestError{fmt.Sprintf("give one of the roles %v", Roles())}
 	case r.ExpiresIn < 0:
@@ -101,6 +109,7 @@ func (t *Tokens) Create(ctx context.Context, r Request) (Secret, store.APIToken,
 	secret, now := newSecret(), t.now()
 	row := store.APIToken{
 		ID: secret.id, Name: r.Name, Role: string(r.Role), Hash: secret.hash(), CreatedAt: now, CreatedBy: r.By,
+		Account: r.Account,
 	}
 	if r.ExpiresIn > 0 {
 		row.ExpiresAt = now.Add(r.ExpiresIn)
@@ -203,10 +212,16 @@ func (t *Tokens) Authenticate(ctx context.Context, shown string) (Principal, err
 		return Principal{}, ErrUnauthorized
 	}
 	t.touch(ctx, row, now)
+	return principal(row), nil
+}
+
+// principal is whose a token is.
+func principal(row store.APIToken) Principal {
+	id := "token:" + row.ID
 	return Principal{
-		ID: "token:" + row.ID, Name: row.Name, Role: Role(row.Role),
-		Identity: approval.Identity{Account: "token:" + row.ID, Organisation: DefaultOrganisation},
-	}, nil
+		ID: id, Name: row.Name, Role: Role(row.Role),
+		Identity: approval.Identity{Account: cmp.Or(row.Account, id), Organisation: DefaultOrganisation},
+	}
 }
 
 // touch notes the use beside the request: a store that cannot be written to must not keep out who may read.
