@@ -8,7 +8,7 @@ import (
 
 // Principal is who asks.
 type Principal struct {
-	// ID names the principal for good: "token:<id>", or "local" where nobody has to show a token.
+	// ID names the principal for good: "token:<id>", "oidc:<account>", or "local" where nobody has to show anything.
 	ID   string
 	Name string
 	Role Role
@@ -16,7 +16,7 @@ type Principal struct {
 	Identity approval.Identity
 }
 
-// DefaultOrganisation is the organisation of whoever comes without the claim of one.
+// DefaultOrganisation is the organisation of everybody whose token cannot name one.
 const DefaultOrganisation = "default"
 
 // Local is whoever reaches a gateway that asks for no token: somebody on this machine.
