@@ -9,6 +9,9 @@ import (
 	"time"
 
 	"golang.org/x/sync/singleflight"
+
+	"github.com/holdfast-mcp/holdfast/internal/auth"
+	"github.com/holdfast-mcp/holdfast/internal/origin"
 )
 
 // API serves the REST routes. It is made once and closed once.
@@ -26,6 +29,7 @@ type API struct {
 	sharing  atomic.Int64       // of them, those who wait for an update
 	streams  places
 	document []byte // the OpenAPI document
+	names    origin.Policy
 
 	base    context.Context //nolint:containedctx // the life of the API: what callers leave behind ends with it
 	stop    context.CancelFunc
@@ -52,10 +56,16 @@ func New(p Params) (*API, error) {
 	if p.Log == nil {
 		p.Log = slog.New(slog.DiscardHandler)
 	}
+	if p.Auth == nil {
+		p.Auth = auth.NewAuthenticator(auth.Sources{Tokens: p.Tokens, Open: p.Settings.Open})
+	}
 	a := &API{
 		Params: p, log: p.Log.With("component", "api"), now: p.Settings.Now,
 		temporal: newMonitor(p.TemporalHealth, time.Now), stored: newMonitor(p.StoreHealth, time.Now),
 		writable: newMonitor(p.StoreWritable, time.Now),
+		names: origin.Policy{
+			Public: p.Settings.PublicURL, Hosts: p.Settings.Hosts, AnyAddress: p.Settings.AnyAddress, Origins: p.Settings.Origins,
+		},
 	}
 	a.base, a.stop = context.WithCancel(context.Background())
 	a.serving, a.drain = context.WithCancel(a.base)

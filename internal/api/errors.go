@@ -39,6 +39,7 @@ const (
 
 	CodeTemporalUnavailable Code = "temporal_unavailable"
 	CodeStoreUnavailable    Code = "store_unavailable"
+	CodeProviderUnavailable Code = "identity_provider_unavailable"
 	CodeNoWorker            Code = "no_worker"
 	CodeBusy                Code = "busy"
 	CodeStopping            Code = "stopping"
@@ -87,6 +88,7 @@ var kinds = map[Code]kind{
 
 	CodeTemporalUnavailable: {status: http.StatusServiceUnavailable, message: "Temporal cannot be reached.", retryAfter: 2 * time.Second},
 	CodeStoreUnavailable:    {status: http.StatusServiceUnavailable, message: "The store cannot be used.", retryAfter: 2 * time.Second},
+	CodeProviderUnavailable: {status: http.StatusServiceUnavailable, message: "The identity provider cannot be reached.", retryAfter: 2 * time.Second},
 	CodeNoWorker:            {status: http.StatusServiceUnavailable, message: "No worker answers for this connection: start one.", retryAfter: 5 * time.Second},
 	CodeBusy:                {status: http.StatusServiceUnavailable, message: "Too much is under way here: send the request again.", retryAfter: time.Second},
 	CodeStopping:            {status: http.StatusServiceUnavailable, message: "This gateway stops: send the request again.", retryAfter: time.Second},

@@ -142,24 +142,6 @@ func (a *API) admit(c *call) error {
 	return c.legible()
 }
 
-func (a *API) authenticate(r *http.Request) (auth.Principal, error) {
-	if a.Settings.Open {
-		return auth.Local(), nil
-	}
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	if !strings.EqualFold(scheme, "bearer") {
-		return auth.Principal{}, fail(CodeUnauthorized)
-	}
-	principal, err := fromStore(r.Context(), a, func(ctx context.Context) (auth.Principal, error) {
-		p, err := a.Tokens.Authenticate(ctx, strings.TrimSpace(token))
-		if errors.Is(err, auth.ErrUnauthorized) {
-			return p, fail(CodeUnauthorized)
-		}
-		return p, err
-	})
-	return principal, err
-}
-
 // refuse answers with an error.
 func (a *API) refuse(w http.ResponseWriter, r *http.Request, err *Error) {
 	if err.status() >= http.StatusInternalServerError {
@@ -168,7 +150,7 @@ func (a *API) refuse(w http.ResponseWriter, r *http.Request, err *Error) {
 	}
 	rep := &reply{status: err.status(), body: err, header: http.Header{}}
 	if err.Code == CodeUnauthorized {
-		rep.header.Set("WWW-Authenticate", `Bearer realm="holdfast"`)
+		rep.header.Set("WWW-Authenticate", a.challenge(r, err))
 	}
 	if wait := err.retryAfter(); wait > 0 {
 		rep.header.Set("Retry-After", strconv.Itoa(int(wait/time.Second)))

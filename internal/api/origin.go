@@ -1,43 +1,16 @@
 package api
 
-import (
-	"net"
-	"net/http"
-	"net/url"
-	"slices"
-	"strings"
-)
+import "net/http"
 
-// checkHost refuses a request that names the gateway by a name that is not its own: a page whose name was made to point here
-// (DNS rebinding) sends such requests, and a browser takes the answer for that page's own. An address cannot be made to point
-// elsewhere.
+// checkHost refuses a request that names the gateway by a name that is not its own: see package origin.
 func (a *API) checkHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !a.ourHost(r.Host) {
+		if !a.names.Host(r.Host) {
 			a.refuse(w, r, failf(CodeForbidden, "This gateway is not reached by that name: add it to the setting gateway.hosts."))
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-func (a *API) ourHost(hostport string) bool {
-	host := hostname(hostport)
-	if ip := net.ParseIP(host); ip != nil && (ip.IsLoopback() || a.Settings.AnyAddress) {
-		return true
-	}
-	return host == "localhost" || slices.ContainsFunc(a.Settings.Hosts, func(ours string) bool {
-		return host != "" && strings.EqualFold(ours, host)
-	})
-}
-
-// hostname is the host of a Host header or an authority, without port and brackets.
-func hostname(hostport string) string {
-	host, _, err := net.SplitHostPort(hostport)
-	if err != nil {
-		host = hostport
-	}
-	return strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(host, "["), "]"))
 }
 
 // checkOrigin refuses requests that a page of somebody else's makes a browser send, and tells the browser which pages may read
@@ -49,8 +22,8 @@ func (a *API) checkOrigin(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		own := a.ownOrigin(origin, r.Host)
-		if !own && !slices.Contains(a.Settings.Origins, origin) {
+		own := a.names.Own(origin, r.Host)
+		if !own && !a.names.Foreign(origin) {
 			a.refuse(w, r, failf(CodeForbidden, "Pages of that origin may not call this gateway: add it to the setting gateway.origins."))
 			return
 		}
@@ -70,11 +43,4 @@ func (a *API) checkOrigin(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
-}
-
-// ownOrigin holds for a page that this gateway itself has served: same name, same port.
-func (a *API) ownOrigin(origin, host string) bool {
-	parsed, err := url.Parse(origin)
-	return err == nil && parsed.Host != "" && strings.EqualFold(parsed.Host, host) && a.ourHost(host) &&
-		(parsed.Scheme == "http" || parsed.Scheme == "https")
 }

@@ -85,8 +85,12 @@ type Reload func(ctx context.Context, e store.Engine, directory string) error
 
 // Params are what the API is made of.
 type Params struct {
-	Store       Store
-	Tokens      *auth.Tokens
+	Store  Store
+	Tokens *auth.Tokens
+	// Auth tells who asks; nil: by Tokens alone, or nobody has to say where Settings.Open. Metadata tells clients whom to ask for a
+	// token; nil: nobody tells them.
+	Auth        *auth.Authenticator
+	Metadata    *auth.Metadata
 	Connections Connections
 	Engines     Engines
 	Diagnosis   Diagnosis
@@ -113,6 +117,8 @@ type Settings struct {
 	ReadOnly bool
 	// Hosts are the names under which the gateway may be reached beside this machine's own.
 	Hosts []string
+	// PublicURL is the scheme and host under which everybody reaches the gateway; empty: as each request says.
+	PublicURL string
 	// AnyAddress also takes requests that name the gateway by an IP address.
 	AnyAddress bool
 	// Origins are pages that may call it beside its own.

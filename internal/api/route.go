@@ -87,7 +87,7 @@ func (r *route) pathParams() []string {
 func (r *route) codes() []Code {
 	codes := []Code{CodeForbidden, CodeInternal}
 	if r.least != "" {
-		codes = append(codes, CodeUnauthorized, CodeStoreUnavailable, CodeInvalidPayload)
+		codes = append(codes, CodeUnauthorized, CodeStoreUnavailable, CodeProviderUnavailable, CodeInvalidPayload)
 	}
 	if r.writes {
 		codes = append(codes, CodeReadOnly)

@@ -57,9 +57,19 @@ func (a *Authenticator) Browser(ctx context.Context, r *http.Request) (who Princ
 	return found.Principal, true, err
 }
 
+// AsksProvider reports whether a request shows a token that the identity provider has to vouch for: no store is asked about it.
+func (a *Authenticator) AsksProvider(r *http.Request) bool {
+	shown, err := bearer(r.Header)
+	return err == nil && a.ofProvider(shown)
+}
+
+func (a *Authenticator) ofProvider(shown string) bool {
+	return a.provider != nil && !strings.HasPrefix(shown, prefix+"_")
+}
+
 // Check tells whose a token is, as [Authenticator.Authenticate] does.
 func (a *Authenticator) Check(ctx context.Context, shown string) (Principal, error) {
-	if a.provider != nil && !strings.HasPrefix(shown, prefix+"_") {
+	if a.ofProvider(shown) {
 		claims, err := a.provider.Bearer(ctx, shown)
 		if err != nil {
 			return Principal{}, err
@@ -78,7 +88,7 @@ func tokenFault(err error) error {
 	case errors.Is(err, ErrUnauthorized):
 		return &UnauthorizedError{Problem: "the token is not valid: it is unknown, expired or revoked"}
 	default:
-		return unavailable("store", err)
+		return unavailable(WhatStore, err)
 	}
 }
 

@@ -31,7 +31,7 @@ func (e *ForbiddenError) Error() string { return e.Message }
 
 // UnavailableError means that who asks cannot be told now. What was shown may be good.
 type UnavailableError struct {
-	What       string // store, identity provider
+	What       string // [WhatStore] or [WhatProvider]
 	RetryAfter time.Duration
 	Err        error // for logs
 }
@@ -40,6 +40,12 @@ func (e *UnavailableError) Error() string { return "the " + e.What + " cannot be
 
 // Unwrap gives the cause.
 func (e *UnavailableError) Unwrap() error { return e.Err }
+
+// What may not be reached.
+const (
+	WhatStore    = "store"
+	WhatProvider = "identity provider"
+)
 
 const retryAfter = 2 * time.Second
 

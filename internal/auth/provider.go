@@ -101,7 +101,7 @@ func (p *Provider) verify(ctx context.Context, raw string, audience []string) (*
 	}
 	found, err := p.known.keys(ctx, parsed.Signatures[0].Header.KeyID)
 	if err != nil {
-		return nil, unavailable("identity provider", err)
+		return nil, unavailable(WhatProvider, err)
 	}
 	token, err := p.verifier(found).Verify(ctx, raw)
 	var expired *oidc.TokenExpiredError

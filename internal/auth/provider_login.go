@@ -32,7 +32,7 @@ type Login struct {
 func (p *Provider) Begin(ctx context.Context, callback, back string) (address string, login Login, err error) {
 	told, err := p.known.endpoints(ctx)
 	if err != nil {
-		return "", Login{}, unavailable("identity provider", err)
+		return "", Login{}, unavailable(WhatProvider, err)
 	}
 	login = Login{State: rand.Text(), Nonce: rand.Text(), Verifier: oauth2.GenerateVerifier(), Callback: callback, Return: back}
 	address = p.flow(told, callback).AuthCodeURL(login.State,
@@ -45,7 +45,7 @@ func (p *Provider) Begin(ctx context.Context, callback, back string) (address st
 func (p *Provider) Finish(ctx context.Context, login Login, answer url.Values) (Claims, error) {
 	told, err := p.known.endpoints(ctx)
 	if err != nil {
-		return Claims{}, unavailable("identity provider", err)
+		return Claims{}, unavailable(WhatProvider, err)
 	}
 	if err := p.checkAnswer(told, login, answer); err != nil {
 		return Claims{}, err
@@ -80,7 +80,7 @@ func (p *Provider) checkAnswer(told endpoints, login Login, answer url.Values) e
 	case answer.Get("error") == "access_denied":
 		return forbidden("denied", "the identity provider did not let you in")
 	case answer.Get("error") == "temporarily_unavailable" || answer.Get("error") == "server_error":
-		return unavailable("identity provider", errors.New("it says so"))
+		return unavailable(WhatProvider, errors.New("it says so"))
 	case answer.Get("error") != "" || answer.Get("code") == "":
 		return &UnauthorizedError{Problem: "the identity provider did not finish the login: begin again"}
 	default:
@@ -108,9 +108,9 @@ func exchangeFault(err error) error {
 		return &UnauthorizedError{Problem: "the identity provider refused to finish the login: begin again"}
 	}
 	if errors.As(err, &refusal) {
-		return unavailable("identity provider", errors.New("finish login: it answered with an error"))
+		return unavailable(WhatProvider, errors.New("finish login: it answered with an error"))
 	}
-	return unavailable("identity provider", fmt.Errorf("finish login: %w", err))
+	return unavailable(WhatProvider, fmt.Errorf("finish login: %w", err))
 }
 
 // transport sends the requests of the OAuth library by our own client: with a deadline for the whole answer and a cap on its size.
