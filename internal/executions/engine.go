@@ -60,6 +60,8 @@ type Report struct {
 	// Digest, Policy and ModelMayAnswer are of the gate.
 	Digest, Policy string
 	ModelMayAnswer bool
+	// Refused says that the caller wanted to answer and may not: nothing was decided.
+	Refused bool
 	// Conflict is the decision that counts, where the caller asked for another one.
 	Conflict *approval.Decision
 }

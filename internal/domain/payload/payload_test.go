@@ -95,6 +95,7 @@ func ends() map[string]payload.Rendered {
 		"denied":                  payload.Denied(address, "rule 2: github.delete_*"),
 		"unknown-tool":            payload.UnknownTool("github.delete_rep", []string{"github.delete_repo"}),
 		"bad-arguments":           payload.BadArguments(address, `name: is required`),
+		"bad-decision":            payload.BadDecision("not a decision: the content is a JSON object"),
 		"unavailable":             payload.Unavailable("temporal"),
 		"internal":                payload.Internal("0badcafe"),
 	}

@@ -49,3 +49,8 @@ func refusal(f failed) Rendered {
 	f.Status, f.Logs = StatusError, []string{}
 	return Rendered{Text: "Error: " + f.Error, Structured: f, IsError: true}
 }
+
+// BadDecision tells that an answer cannot be a decision.
+func BadDecision(problem string) Rendered {
+	return refusal(failed{Reason: "invalid_decision", Code: "invalid_decision", Error: problem + "; nothing was decided"})
+}
