@@ -62,6 +62,8 @@ type SettleRequest struct {
 // RecordRequest is one step of an execution that is to be written down. What it holds may be written again: nothing changes then.
 type RecordRequest struct {
 	Key string `json:"key"`
+	// AskedBy is the id of the principal that wants the call, for the audit.
+	AskedBy string `json:"askedBy,omitempty"`
 	// Paused is a pause that was opened, Decided one that was decided or has expired.
 	Paused  *approval.Pause `json:"paused,omitempty"`
 	Decided *approval.Pause `json:"decided,omitempty"`

@@ -2,8 +2,6 @@ package execution
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"time"
@@ -46,18 +44,12 @@ func NewClient(c client.Client, taskQueue string) *Client {
 	return &Client{temporal: c, taskQueue: taskQueue}
 }
 
-// OwnerOf is the value of the search attribute Owner: it tells owners apart and does not name them.
-func OwnerOf(who approval.Identity) string {
-	sum := sha256.Sum256([]byte(who.Account + "\x00" + who.Organisation))
-	return hex.EncodeToString(sum[:8])
-}
-
 // Start starts an execution. One that was started before, and may have ended, is left as it is.
 func (c *Client) Start(ctx context.Context, in Input) error {
 	ctx, cancel := context.WithTimeout(ctx, startDeadline)
 	defer cancel()
 	attributes := []temporal.SearchAttributeUpdate{
-		searchattr.Tool.ValueSet(in.Address), searchattr.Owner.ValueSet(OwnerOf(in.Identity)),
+		searchattr.Tool.ValueSet(in.Address), searchattr.Owner.ValueSet(searchattr.OwnerOf(in.Identity)),
 	}
 	if in.Session != "" {
 		attributes = append(attributes, searchattr.Session.ValueSet(in.Session))

@@ -69,7 +69,7 @@ func (e *execution) gate(ctx workflow.Context) {
 func (e *execution) keepRecords(ctx workflow.Context) {
 	for await(ctx, func() bool { return len(e.records) > 0 }) {
 		next := e.records[0]
-		next.Key = e.in.Key
+		next.Key, next.AskedBy = e.in.Key, e.in.AskedBy
 		if err := durably(ctx, tool.RecordName, next, "write down: "+next.Events[len(next.Events)-1].Kind); err != nil {
 			e.log.Error("not written down", "error", err)
 		}

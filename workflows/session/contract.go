@@ -75,6 +75,8 @@ type Input struct {
 	// Retention ends a session that nobody has used for so long; AbsoluteLimit ends any, so long after it was made.
 	Retention     time.Duration `json:"retention"`
 	AbsoluteLimit time.Duration `json:"absoluteLimit"`
+	// State is what the run before this one has left; nil starts the first.
+	State *State `json:"state,omitempty"`
 }
 
 // HookEvent is one hook as it came, for the account of the last ones.

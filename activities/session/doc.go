@@ -1,0 +1,2 @@
+// Package session holds the activity that ends an MCP session in the store.
+package session
