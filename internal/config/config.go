@@ -11,18 +11,20 @@ import (
 type Config struct {
 	DataDir string `yaml:"data_dir" shown:"$XDG_DATA_HOME/holdfast, else ~/.local/share/holdfast" doc:"folder of everything that Holdfast keeps on disk"`
 
-	Store    Store    `yaml:"store"`
-	Keys     Keys     `yaml:"keys"`
-	Temporal Temporal `yaml:"temporal"`
-	Inspect  Inspect  `yaml:"inspect"`
-	Engine   Engine   `yaml:"engine"`
-	Endpoint Endpoint `yaml:"endpoint"`
-	Worker   Worker   `yaml:"worker"`
-	Fleet    Fleet    `yaml:"fleet"`
-	Gateway  Gateway  `yaml:"gateway"`
-	OIDC     OIDC     `yaml:"oidc"`
-	Codec    Codec    `yaml:"codec"`
-	Log      Log      `yaml:"log"`
+	Store     Store     `yaml:"store"`
+	Keys      Keys      `yaml:"keys"`
+	Temporal  Temporal  `yaml:"temporal"`
+	Inspect   Inspect   `yaml:"inspect"`
+	Engine    Engine    `yaml:"engine"`
+	Endpoint  Endpoint  `yaml:"endpoint"`
+	Worker    Worker    `yaml:"worker"`
+	Fleet     Fleet     `yaml:"fleet"`
+	Gateway   Gateway   `yaml:"gateway"`
+	OIDC      OIDC      `yaml:"oidc"`
+	Sessions  Sessions  `yaml:"sessions"`
+	Approvals Approvals `yaml:"approvals"`
+	Codec     Codec     `yaml:"codec"`
+	Log       Log       `yaml:"log"`
 }
 
 // Store says where desired configs and runtime rows are kept.

@@ -26,6 +26,8 @@ func (c *Config) Validate() error {
 	v.duration("fleet.interval", c.Fleet.Interval, 5*time.Second, 24*time.Hour)
 	v.gateway(c.Gateway)
 	v.oidc(c.OIDC, c.Gateway.PublicURL)
+	v.sessions(c.Sessions)
+	v.approvals(c.Approvals, c.Temporal)
 	v.codec(c.Codec)
 	v.log(c.Log)
 	return errors.Join(v.faults...)
