@@ -13,6 +13,8 @@ import (
 	"github.com/holdfast-mcp/holdfast/activities/endpoint"
 	"github.com/holdfast-mcp/holdfast/activities/engine"
 	fleetactivity "github.com/holdfast-mcp/holdfast/activities/fleet"
+	"github.com/holdfast-mcp/holdfast/activities/session"
+	"github.com/holdfast-mcp/holdfast/activities/tool"
 	"github.com/holdfast-mcp/holdfast/internal/config"
 	"github.com/holdfast-mcp/holdfast/internal/fleet"
 	"github.com/holdfast-mcp/holdfast/internal/keys"
@@ -36,7 +38,7 @@ func Worker(o Options) fx.Option {
 
 func workerParts() fx.Option {
 	return fx.Options(
-		fx.Provide(provideActivities, provideHost, provideHealth, provideCodec),
+		fx.Provide(provideUpstream, provideActivities, provideHost, provideHealth, provideCodec),
 		fx.Invoke(func(Servers, *CodecServer) {}),
 	)
 }
@@ -50,6 +52,7 @@ type ActivityParams struct {
 	Store     *store.Store
 	Keys      *keys.Keys
 	Client    client.Client
+	Upstream  tool.Upstream
 	Log       *slog.Logger
 }
 
@@ -60,6 +63,8 @@ type Activities struct {
 	Engine   *engine.Activities
 	Mint     *endpoint.MintActivities
 	Fleet    *fleetactivity.Activities
+	Tool     *tool.Activities
+	Session  *session.Activities
 }
 
 func provideActivities(p ActivityParams) Activities {
@@ -80,6 +85,7 @@ func provideActivities(p ActivityParams) Activities {
 		Desired: desired.NewActivities(resolver), Endpoint: endpoint.NewActivities(resolver, prober), Engine: engines,
 		Mint:  newMintActivities(p, resolver, sources),
 		Fleet: fleetactivity.NewActivities(reconciler(p), cfg.Fleet.Interval),
+		Tool:  newToolActivities(p), Session: newSessionActivities(p),
 	}
 }
 
@@ -108,7 +114,8 @@ func provideHost(p HostParams) *workerhost.Host {
 	host := workerhost.New(p.Client, workerhost.Options{
 		TaskQueue: cfg.Temporal.TaskQueue, MaxActivities: cfg.Worker.MaxActivities, StopTimeout: cfg.Worker.StopTimeout,
 		OnFatal: end(p.Shutdowner),
-	}, p.Log, p.Activities.Desired, p.Activities.Endpoint, p.Activities.Engine, p.Activities.Mint, p.Activities.Fleet)
+	}, p.Log, p.Activities.Desired, p.Activities.Endpoint, p.Activities.Engine, p.Activities.Mint, p.Activities.Fleet, p.Activities.Tool,
+		p.Activities.Session)
 	p.Lifecycle.Append(fx.StartStopHook(host.Start, host.Stop))
 	return host
 }

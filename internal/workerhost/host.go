@@ -13,7 +13,9 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/workflows/connection"
 	"github.com/holdfast-mcp/holdfast/workflows/engine"
+	"github.com/holdfast-mcp/holdfast/workflows/execution"
 	"github.com/holdfast-mcp/holdfast/workflows/fleet"
+	"github.com/holdfast-mcp/holdfast/workflows/session"
 )
 
 // heartbeatThrottle is how long the SDK may keep a heartbeat back. A watch beats every 5 s and is given up after 15 s.
@@ -71,6 +73,8 @@ func RegisterWorkflows(r worker.WorkflowRegistry) {
 	r.RegisterWorkflowWithOptions(connection.Workflow, workflow.RegisterOptions{Name: connection.WorkflowName})
 	r.RegisterWorkflowWithOptions(engine.Workflow, workflow.RegisterOptions{Name: engine.WorkflowName})
 	r.RegisterWorkflowWithOptions(fleet.Workflow, workflow.RegisterOptions{Name: fleet.WorkflowName})
+	r.RegisterWorkflowWithOptions(execution.Workflow, workflow.RegisterOptions{Name: execution.WorkflowName})
+	r.RegisterWorkflowWithOptions(session.Workflow, workflow.RegisterOptions{Name: session.WorkflowName})
 }
 
 // Start begins to poll for work, and sees to it that the fleet's workflow runs.
