@@ -56,7 +56,7 @@ func doctor(t *testing.T, s *stack.Stack, settings ...string) verdict {
 	var stdout, stderr bytes.Buffer
 	app := cli.New(cli.Options{Stdout: &stdout, Stderr: &stderr, WorkDir: t.TempDir(), Environ: append([]string{
 		"HOLDFAST_DATA_DIR=" + s.Config.DataDir, "HOLDFAST_TEMPORAL_TASK_QUEUE=" + s.Config.Temporal.TaskQueue,
-		"HOLDFAST_TEMPORAL_NAMESPACE_RETENTION=24h", "HOLDFAST_GATEWAY_LISTEN=127.0.0.1:1", "TEMPORAL_ADDRESS=" + s.Server.Address(),
+		"HOLDFAST_TEMPORAL_NAMESPACE_RETENTION=48h", "HOLDFAST_APPROVALS_RETENTION=24h", "HOLDFAST_GATEWAY_LISTEN=127.0.0.1:1", "TEMPORAL_ADDRESS=" + s.Server.Address(),
 		"TEMPORAL_NAMESPACE=" + s.Server.Namespace(), "TEMPORAL_CONFIG_FILE=" + emptyFile(t),
 	}, settings...)})
 	code := app.Run(t.Context(), []string{"doctor", "-o", "json"})
@@ -182,7 +182,7 @@ func TestDoctorNamesARevokedTokenTwiceFromBothSides(t *testing.T) {
 func TestDoctorNamesARetentionThatIsTooShort(t *testing.T) {
 	t.Parallel()
 	s := newSimulated(t, stack.Options{}, simulator.EndpointOptions{})
-	got := doctor(t, s.Stack, "HOLDFAST_TEMPORAL_NAMESPACE_RETENTION=192h")
+	got := doctor(t, s.Stack, "HOLDFAST_TEMPORAL_NAMESPACE_RETENTION=192h", "HOLDFAST_APPROVALS_RETENTION=24h")
 	require.Contains(t, got.bad(), "fail retention")
 	require.Contains(t, got.about(t, "fail", "retention").Message, "24h0m0s, 192h0m0s is needed")
 }

@@ -33,8 +33,13 @@ func TestDefaultsAreWhatTheTableSays(t *testing.T) {
 		Fleet:    config.Fleet{Interval: 5 * time.Minute},
 		Gateway:  config.Gateway{Listen: "127.0.0.1:8236", Auth: config.AuthToken},
 		OIDC:     config.OIDC{AccountClaim: "sub", Scopes: []string{"openid", "profile", "email"}},
-		Codec:    config.Codec{Listen: "127.0.0.1:8234"},
-		Log:      config.Log{Level: "info", Format: "text"},
+		Sessions: config.Sessions{
+			Idle: 5 * time.Minute, PausedIdle: 9 * time.Minute, RunningIdle: 35 * time.Minute,
+			Retention: 7 * 24 * time.Hour, AbsoluteLimit: 30 * 24 * time.Hour,
+		},
+		Approvals: config.Approvals{Window: 4 * time.Minute, Hold: 50 * time.Second, Retention: 7 * 24 * time.Hour},
+		Codec:     config.Codec{Listen: "127.0.0.1:8234"},
+		Log:       config.Log{Level: "info", Format: "text"},
 	}, loaded)
 }
 
@@ -144,6 +149,12 @@ func TestASettingsFileSaysWhereItIsWrong(t *testing.T) {
 	}
 }
 
+func TestOutcomesAreNotPromisedForLongerThanTemporalKeepsThem(t *testing.T) {
+	t.Parallel()
+	_, err := config.Load(config.Options{Environ: append([]string{"HOLDFAST_APPROVALS_RETENTION=192h"}, bare...)})
+	require.ErrorContains(t, err, "approvals.retention (HOLDFAST_APPROVALS_RETENTION): Temporal forgets closed workflows after 192h0m0s: give at most 168h0m0s")
+}
+
 func TestAFileThatIsNamedMustExist(t *testing.T) {
 	t.Parallel()
 	_, err := config.Load(config.Options{File: "/nowhere/settings.yaml", Environ: bare})
@@ -163,6 +174,9 @@ func TestEverythingWrongIsReportedAtOnceWithPathAndVariable(t *testing.T) {
 		"HOLDFAST_GATEWAY_PUBLIC_URL=https://x/s3cr3t", "HOLDFAST_OIDC_ISSUER=http://u:s3cr3t@login.example", "HOLDFAST_OIDC_ROLES=admins",
 		"HOLDFAST_OIDC_DEFAULT_ROLE=root", "HOLDFAST_OIDC_ORGANISATIONS=acme", "HOLDFAST_OIDC_SCOPES=email", "HOLDFAST_OIDC_CLIENT_ID=x",
 		"HOLDFAST_OIDC_CLIENT_SECRET=s3cr3t", "HOLDFAST_OIDC_CLIENT_SECRET_FILE=/x",
+		"HOLDFAST_SESSIONS_IDLE=25h", "HOLDFAST_SESSIONS_PAUSED_IDLE=1s", "HOLDFAST_SESSIONS_RUNNING_IDLE=1s",
+		"HOLDFAST_SESSIONS_RETENTION=1s", "HOLDFAST_SESSIONS_ABSOLUTE_LIMIT=0s",
+		"HOLDFAST_APPROVALS_WINDOW=0s", "HOLDFAST_APPROVALS_HOLD=6m", "HOLDFAST_APPROVALS_RETENTION=1m",
 	}, bare...)})
 	require.Error(t, err)
 	for _, setting := range config.Settings() {

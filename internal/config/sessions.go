@@ -36,7 +36,7 @@ func (v *validator) approvals(a Approvals, t Temporal) {
 	v.duration("approvals.window", a.Window, time.Second, 30*day)
 	v.duration("approvals.hold", a.Hold, time.Second, 5*time.Minute)
 	v.duration("approvals.retention", a.Retention, time.Hour, 365*day)
-	v.require(a.Retention+approvalRetentionMargin <= t.NamespaceRetention, "approvals.retention",
+	v.require(t.NamespaceRetention < day || a.Retention+approvalRetentionMargin <= t.NamespaceRetention, "approvals.retention",
 		"Temporal forgets closed workflows after %s: give at most %s, or raise temporal.namespace_retention",
 		t.NamespaceRetention, t.NamespaceRetention-approvalRetentionMargin)
 }

@@ -13,7 +13,7 @@ import (
 const (
 	serverStart = 2 * time.Minute
 	serverStop  = 20 * time.Second
-	retention   = 24 * time.Hour
+	retention   = 48 * time.Hour
 )
 
 // shared is the package's dev server: one for all tests of a binary, which keep apart by task queues and names.
