@@ -15,12 +15,15 @@ func (s *Store) PutAudit(ctx context.Context, lines ...Audit) error {
 		return nil
 	}
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
-		statement := tx.StmtContext(ctx, s.run.putAudit)
-		for _, a := range lines {
-			_, err := statement.ExecContext(ctx, stamp(a.At), a.Identity.Account, a.Identity.Organisation, a.Principal, a.Name, a.Via,
-				a.Action, nullable(a.Session), nullable(a.Execution), a.Pause, nullable(a.Address), a.Digest, a.Policy, a.Outcome,
-				a.Latency.Microseconds(), a.Reason)
-			if err != nil {
+		many, one := tx.StmtContext(ctx, s.run.putAudits), tx.StmtContext(ctx, s.run.putAudit)
+		for len(lines) >= auditBatch {
+			if _, err := many.ExecContext(ctx, auditArgs(lines[:auditBatch])...); err != nil {
+				return err
+			}
+			lines = lines[auditBatch:]
+		}
+		for i := range lines {
+			if _, err := one.ExecContext(ctx, auditArgs(lines[i:i+1])...); err != nil {
 				return err
 			}
 		}
@@ -30,6 +33,16 @@ func (s *Store) PutAudit(ctx context.Context, lines ...Audit) error {
 		return fmt.Errorf("write audit: %w", err)
 	}
 	return nil
+}
+
+func auditArgs(lines []Audit) []any {
+	args := make([]any, 0, auditWidth*len(lines))
+	for _, a := range lines {
+		args = append(args, stamp(a.At), a.Identity.Account, a.Identity.Organisation, a.Principal, a.Name, a.Via, a.Action,
+			nullable(a.Session), nullable(a.Execution), a.Pause, nullable(a.Address), a.Digest, a.Policy, a.Outcome,
+			a.Latency.Microseconds(), a.Reason)
+	}
+	return args
 }
 
 // AuditFilter selects lines of the audit; a field that is not set selects all.

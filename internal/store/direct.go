@@ -18,81 +18,77 @@ func directCell(d Direct) cell {
 	}}
 }
 
-// BegunDirect is a direct call as it stands after it was begun.
-type BegunDirect struct {
-	Direct
-	// Fresh says that nobody has begun it before: it may be made.
-	Fresh bool
-}
-
 // BeginDirect notes that calls are about to be made, all in one transaction. A call whose identity has begun one of its name before is
-// not noted again: it is given back as that one stands. The answer is in the order of the calls.
-func (s *Store) BeginDirect(ctx context.Context, calls []Direct) ([]BegunDirect, error) {
+// not noted again: fresh is false, and existing is that one as it stands. Both answers are in the order of the calls.
+func (s *Store) BeginDirect(ctx context.Context, calls []Direct) (existing []Direct, fresh []bool, err error) {
 	for _, each := range calls {
 		if each.Name == "" || !whole(each.Identity) {
-			return nil, errors.New("begin direct call: a name, an account and an organisation are needed")
+			return nil, nil, errors.New("begin direct calls: a name, an account and an organisation are needed")
 		}
 	}
-	begun := make([]BegunDirect, 0, len(calls))
-	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
+	existing, fresh = make([]Direct, len(calls)), make([]bool, len(calls))
+	err = s.inTransaction(ctx, func(tx *sql.Tx) (err error) {
 		statement := tx.StmtContext(ctx, s.run.beginDirect)
-		for _, each := range calls {
-			row, err := s.beginDirect(ctx, tx, statement, each)
-			if err != nil {
+		for i, each := range calls {
+			if existing[i], fresh[i], err = s.beginDirect(ctx, tx, statement, each); err != nil {
 				return fmt.Errorf("%s: %w", each, err)
 			}
-			begun = append(begun, row)
 		}
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("begin direct calls: %w", err)
+		return nil, nil, fmt.Errorf("begin direct calls: %w", err)
 	}
-	return begun, nil
+	return existing, fresh, nil
 }
 
-func (s *Store) beginDirect(ctx context.Context, tx *sql.Tx, statement *sql.Stmt, want Direct) (BegunDirect, error) {
+func (s *Store) beginDirect(ctx context.Context, tx *sql.Tx, statement *sql.Stmt, want Direct) (row Direct, fresh bool, err error) {
 	at, who := stamp(want.At), want.Identity
 	result, err := statement.ExecContext(ctx, who.Account, who.Organisation, want.Name, want.Address, want.Digest, at)
 	if err != nil {
-		return BegunDirect{}, err
+		return Direct{}, false, err
 	}
-	fresh, err := affected(result)
-	if err != nil {
-		return BegunDirect{}, err
+	if fresh, err = affected(result); err != nil {
+		return Direct{}, false, err
 	}
 	if fresh {
-		row := Direct{Name: want.Name, Identity: who, Address: want.Address, Digest: want.Digest, At: fromMicros(at)}
-		return BegunDirect{Direct: row, Fresh: true}, nil
+		return Direct{Name: want.Name, Identity: who, Address: want.Address, Digest: want.Digest, At: fromMicros(at)}, true, nil
 	}
-	row, err := s.scanDirect(tx.QueryRowContext(ctx, sqlDirect, who.Account, who.Organisation, want.Name))
-	return BegunDirect{Direct: row}, err
+	row, err = s.scanDirect(tx.QueryRowContext(ctx, sqlDirect, who.Account, who.Organisation, want.Name))
+	return row, false, err
 }
 
-// FinishDirect writes the result of a direct call, which may be 64 MiB long; the first result stays. Address and Digest are those that
-// it was begun with. [ErrNotFound] where it was not begun, was taken back or was pruned.
+// FinishDirect writes the result of a direct call, which may be 64 MiB long; the first result stays. [ErrNotFound] where it was not
+// begun with this address and digest, was taken back or was pruned.
 func (s *Store) FinishDirect(ctx context.Context, done Direct) error {
 	who := done.Identity
 	sealed, err := s.seal.bytes(done.Result, directCell(done))
 	if err != nil {
 		return fmt.Errorf("finish %s: %w", done, err)
 	}
-	result, err := s.runWrite(ctx, s.run.finishDirect, who.Account, who.Organisation, done.Name, stamp(done.DoneAt), done.ToolError, sealed)
+	result, err := s.runWrite(ctx, s.run.finishDirect, who.Account, who.Organisation, done.Name, done.Address, done.Digest,
+		stamp(done.DoneAt), done.ToolError, sealed)
 	if err != nil {
 		return fmt.Errorf("finish %s: %w", done, err)
 	}
 	if written, err := affected(result); written || err != nil {
 		return err
 	}
-	_, err = s.Direct(ctx, who, done.Name)
-	return err
+	found, err := s.Direct(ctx, who, done.Name)
+	if err == nil && (found.Address != done.Address || found.Digest != done.Digest) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return fmt.Errorf("finish %s: %w", done, err)
+	}
+	return nil
 }
 
 // DropDirect takes back a direct call that is known not to have been sent, and tells whether it was begun and not done.
-func (s *Store) DropDirect(ctx context.Context, who approval.Identity, name string) (dropped bool, err error) {
-	result, err := s.exec(ctx, sqlDropDirect, who.Account, who.Organisation, name)
+func (s *Store) DropDirect(ctx context.Context, row Direct) (dropped bool, err error) {
+	result, err := s.exec(ctx, sqlDropDirect, row.Identity.Account, row.Identity.Organisation, row.Name)
 	if err != nil {
-		return false, fmt.Errorf("drop direct call %q: %w", name, err)
+		return false, fmt.Errorf("drop %s: %w", row, err)
 	}
 	return affected(result)
 }

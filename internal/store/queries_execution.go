@@ -1,5 +1,10 @@
 package store
 
+import (
+	"strconv"
+	"strings"
+)
+
 // Statements of executions, calls and the audit.
 const (
 	executionColumns = `key, account, organisation, session, mode, resource, client, request, address, digest, policy, created_at,
@@ -78,8 +83,8 @@ const (
 	sqlBeginDirect = `INSERT INTO direct_call (account, organisation, name, address, digest, at, done_at, tool_error, result)
 		VALUES ($1, $2, $3, $4, $5, $6, 0, 0, NULL) ON CONFLICT (account, organisation, name) DO NOTHING`
 
-	sqlFinishDirect = `UPDATE direct_call SET done_at = $4, tool_error = $5, result = $6
-		WHERE account = $1 AND organisation = $2 AND name = $3 AND done_at = 0`
+	sqlFinishDirect = `UPDATE direct_call SET done_at = $6, tool_error = $7, result = $8
+		WHERE account = $1 AND organisation = $2 AND name = $3 AND address = $4 AND digest = $5 AND done_at = 0`
 
 	sqlDropDirect = `DELETE FROM direct_call WHERE account = $1 AND organisation = $2 AND name = $3 AND done_at = 0`
 
@@ -90,6 +95,24 @@ const (
 
 	sqlAudits = `SELECT id, ` + auditColumns + ` FROM gateway_audit`
 
-	sqlPutAudit = `INSERT INTO gateway_audit (` + auditColumns + `)
-		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16)`
+	auditWidth = 16 // columns of a line
+	auditBatch = 4  // lines that one statement writes; the driver's time for arguments grows with their square
 )
+
+// sqlPutAudit writes so many lines of the audit at once.
+func sqlPutAudit(lines int) string {
+	var text strings.Builder
+	text.WriteString(`INSERT INTO gateway_audit (` + auditColumns + `) VALUES `)
+	for i := range auditWidth * lines {
+		switch {
+		case i == 0:
+			text.WriteString("(")
+		case i%auditWidth == 0:
+			text.WriteString("), (")
+		default:
+			text.WriteString(", ")
+		}
+		text.WriteString("$" + strconv.Itoa(i+1))
+	}
+	return text.String() + ")"
+}

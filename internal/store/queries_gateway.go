@@ -7,8 +7,8 @@ type gatewayStatements struct {
 	session, stream, events, runningRequests, countInbox *sql.Stmt // on the reading pool
 	execution, pause, steps, lastChange, call            *sql.Stmt
 
-	touchSession, countEvent, putEvent                      *sql.Stmt // on the writing connection
-	putStep, claimCall, beginDirect, finishDirect, putAudit *sql.Stmt
+	touchSession, countEvent, putEvent                                 *sql.Stmt // on the writing connection
+	putStep, claimCall, beginDirect, finishDirect, putAudit, putAudits *sql.Stmt
 }
 
 func (s *gatewayStatements) list(read, write *sql.DB) []prepared {
@@ -30,6 +30,7 @@ func (s *gatewayStatements) list(read, write *sql.DB) []prepared {
 		{&s.claimCall, write, sqlClaimCall},
 		{&s.beginDirect, write, sqlBeginDirect},
 		{&s.finishDirect, write, sqlFinishDirect},
-		{&s.putAudit, write, sqlPutAudit},
+		{&s.putAudit, write, sqlPutAudit(1)},
+		{&s.putAudits, write, sqlPutAudit(auditBatch)},
 	}
 }
