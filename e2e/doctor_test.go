@@ -182,9 +182,9 @@ func TestDoctorNamesARevokedTokenTwiceFromBothSides(t *testing.T) {
 func TestDoctorNamesARetentionThatIsTooShort(t *testing.T) {
 	t.Parallel()
 	s := newSimulated(t, stack.Options{}, simulator.EndpointOptions{})
-	got := doctor(t, s.Stack, "HOLDFAST_TEMPORAL_NAMESPACE_RETENTION=192h", "HOLDFAST_APPROVALS_RETENTION=24h")
+	got := doctor(t, s.Stack, "HOLDFAST_TEMPORAL_NAMESPACE_RETENTION=192h")
 	require.Contains(t, got.bad(), "fail retention")
-	require.Contains(t, got.about(t, "fail", "retention").Message, "24h0m0s, 192h0m0s is needed")
+	require.Contains(t, got.about(t, "fail", "retention").Message, "48h0m0s, 192h0m0s is needed")
 }
 
 func TestDoctorNamesAServerOfTheEnginesOwnConfiguration(t *testing.T) {
