@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"testing"
 )
 
 // Layers are the rows that make up one connection, for tests of how they are put together.
@@ -24,4 +25,19 @@ func Merge(l Layers) (Effective, bool) {
 func (s *Store) LimitPages(ctx context.Context, most int) error {
 	var now int
 	return s.write.QueryRowContext(ctx, fmt.Sprintf("PRAGMA max_page_count = %d", most)).Scan(&now)
+}
+
+// RowsOf names the tables among those given that have rows of a session.
+func (s *Store) RowsOf(t *testing.T, session string, tables ...string) (filled []string) {
+	t.Helper()
+	for _, table := range tables {
+		var count int
+		if err := s.read.QueryRowContext(t.Context(), "SELECT count(*) FROM "+table+" WHERE session = $1", session).Scan(&count); err != nil {
+			t.Fatal(err)
+		}
+		if count > 0 {
+			filled = append(filled, table)
+		}
+	}
+	return filled
 }
