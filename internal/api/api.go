@@ -92,10 +92,7 @@ func (a *API) stopped() bool { return a.base.Err() != nil }
 func (a *API) Handler() http.Handler {
 	mux := http.NewServeMux()
 	for path, methods := range byPath(routes()) {
-		for _, r := range methods {
-			mux.Handle(r.method+" "+path, a.serve(r))
-		}
-		mux.Handle(path, a.wrongMethod(methods))
+		mux.Handle(path, a.byMethod(methods))
 	}
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) { a.refuse(w, r, fail(CodeRouteNotFound)) })
 	return a.guard(a.identify(a.limitBody(a.checkHost(a.checkOrigin(a.clean(mux))))))

@@ -49,6 +49,22 @@ const (
 	CodeReloadTimeout     Code = "opencode_reload_timeout"
 	CodeReloadFailed      Code = "opencode_reload_failed"
 
+	CodeExecutionNotFound Code = "execution_not_found"
+	CodeExecutionExpired  Code = "execution_expired"
+	CodeExecutionSettled  Code = "execution_settled"
+	CodeAlreadyDecided    Code = "already_decided"
+	CodeSessionNotFound   Code = "session_not_found"
+
+	CodeToolNotFound     Code = "tool_not_found"
+	CodeToolDenied       Code = "tool_denied"
+	CodeInvalidArguments Code = "invalid_tool_arguments"
+
+	CodeUpstreamUnreachable  Code = "upstream_unreachable"
+	CodeUpstreamTimeout      Code = "upstream_timeout"
+	CodeUpstreamRefused      Code = "upstream_refused"
+	CodeUpstreamUnauthorized Code = "upstream_unauthorized"
+	CodeUpstreamProtocol     Code = "upstream_protocol"
+
 	CodeUnreadable  Code = "stored_row_unreadable"
 	CodeInterrupted Code = "request_interrupted"
 	CodeInternal    Code = "internal_error"
@@ -97,6 +113,22 @@ var kinds = map[Code]kind{
 	CodeEngineUnset:       {status: http.StatusConflict, message: "The workspace has no engine: give it one with PUT /api/v1/workspaces/{id}."},
 	CodeReloadTimeout:     {status: http.StatusGatewayTimeout, message: "The engine did not end its instance in time.", retryAfter: 5 * time.Second},
 	CodeReloadFailed:      {status: http.StatusBadGateway, message: "The engine refused to end its instance."},
+
+	CodeExecutionNotFound: {status: http.StatusNotFound, message: "There is no such execution or approval of yours, or its outcome is not kept any longer: GET /api/v1/executions lists those there are."},
+	CodeExecutionExpired:  {status: http.StatusConflict, message: "Nobody decided in time: make the call again."},
+	CodeExecutionSettled:  {status: http.StatusConflict, message: "The execution ended before this was decided: GET /api/v1/executions/{id} tells how."},
+	CodeAlreadyDecided:    {status: http.StatusConflict, message: "Somebody has decided otherwise before, and that counts."},
+	CodeSessionNotFound:   {status: http.StatusNotFound, message: "There is no such MCP session of yours: GET /api/v1/mcp-sessions lists those there are."},
+
+	CodeToolNotFound:     {status: http.StatusNotFound, message: "There is no such tool: GET /api/v1/tools lists those there are."},
+	CodeToolDenied:       {status: http.StatusForbidden, message: "A rule refuses this call; nothing was done."},
+	CodeInvalidArguments: {status: http.StatusUnprocessableEntity, message: "The arguments do not fit the tool's schema; nothing was done."},
+
+	CodeUpstreamUnreachable:  {status: http.StatusBadGateway, message: "The tool's source cannot be reached."},
+	CodeUpstreamTimeout:      {status: http.StatusGatewayTimeout, message: "The tool's source did not answer in time."},
+	CodeUpstreamRefused:      {status: http.StatusBadGateway, message: "The tool's source refused the call."},
+	CodeUpstreamUnauthorized: {status: http.StatusBadGateway, message: "The tool's source refuses our token: renew it."},
+	CodeUpstreamProtocol:     {status: http.StatusBadGateway, message: "The tool's source does not speak the protocol as it should."},
 
 	CodeUnreadable:  {status: http.StatusInternalServerError, message: "What is stored cannot be read: apply it anew, or restore database and keysets from one backup."},
 	CodeInterrupted: {status: http.StatusServiceUnavailable, message: "The gateway that carried this out ended before it had the result: send the request again under the same Idempotency-Key.", retryAfter: time.Second},

@@ -6,16 +6,8 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/holdfast-mcp/holdfast/workflows/connection"
-)
-
-const (
-	// eventWrite bounds one write of a stream: a reader that takes nothing is let go.
-	eventWrite = 10 * time.Second
-	// streamLimit ends a stream; the reader comes back with the id of what it has seen last.
-	streamLimit = time.Hour
 )
 
 // streamEvents sends the transitions of a connection as they happen. Each event has the transition's sequence as its id, so that
@@ -42,12 +34,12 @@ func streamEvents(a *API, w http.ResponseWriter, c *call) {
 		return
 	}
 	defer a.streams.give(c.principal.ID)
-	s := &stream{api: a, call: c, out: w, control: http.NewResponseController(w), target: t, after: after}
+	s := &stream{feed: newFeed(a, c, w), target: t, after: after}
 	if err := s.first(c.Context()); err != nil {
 		a.refuse(w, c.Request, asError(err))
 		return
 	}
-	s.run(c.Context())
+	s.run(c.Context(), "transitions of "+t.key.Workspace+"/"+t.key.Name, s)
 }
 
 func lastEventID(c *call) (int64, error) {
@@ -62,13 +54,11 @@ func lastEventID(c *call) (int64, error) {
 	return after, nil
 }
 
-// stream is one reader's stream of events.
+// stream is one reader's stream of transitions.
 type stream struct {
-	api     *API
-	call    *call
-	out     http.ResponseWriter
-	control *http.ResponseController
-	target  target
+	feed
+
+	target target
 	// after is the sequence of the last transition that was sent; -1 before the first.
 	after int64
 	// pending were read, and not sent yet.
@@ -102,57 +92,6 @@ func (s *stream) first(ctx context.Context) error {
 	return nil
 }
 
-// run sends until the reader goes, the gateway stops or the stream is old.
-func (s *stream) run(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, streamLimit)
-	defer cancel()
-	stop := context.AfterFunc(s.api.serving, cancel)
-	defer stop()
-	streamHeader(s.out)
-	poll, alive := time.NewTicker(s.api.Settings.EventPoll), time.NewTicker(s.api.Settings.KeepAlive)
-	again := time.NewTicker(s.api.Settings.AskAgain)
-	defer poll.Stop()
-	defer alive.Stop()
-	defer again.Stop()
-	if !s.write(": transitions of " + s.target.key.Workspace + "/" + s.target.key.Name + "\n\n") {
-		return
-	}
-	for s.send() {
-		select {
-		case <-ctx.Done():
-			return
-		case <-alive.C:
-			if !s.write(": alive\n\n") {
-				return
-			}
-		case <-again.C:
-			if !s.admitted() {
-				return
-			}
-		case <-poll.C:
-			s.poll(ctx)
-		}
-	}
-}
-
-func streamHeader(w http.ResponseWriter) {
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream; charset=utf-8")
-	h.Set("X-Accel-Buffering", "no")
-	w.WriteHeader(http.StatusOK)
-}
-
-// admitted reports whether the reader may still read: a token may have been revoked, or be over. A store that cannot say is waited
-// out.
-func (s *stream) admitted() bool {
-	err := s.api.admit(s.call)
-	if err == nil {
-		return true
-	}
-	code := asError(err).Code
-	return code != CodeUnauthorized && code != CodeForbidden
-}
-
 // poll looks for what is new. That nobody answers is no end: the stream waits for better times.
 func (s *stream) poll(ctx context.Context) {
 	rows, err := query(ctx, s.api, func(ctx context.Context) ([]connection.Transition, error) {
@@ -180,12 +119,4 @@ func (s *stream) send() bool {
 	}
 	s.pending = nil
 	return true
-}
-
-func (s *stream) write(text string) bool {
-	_ = s.control.SetWriteDeadline(time.Now().Add(eventWrite))
-	if _, err := s.out.Write([]byte(text)); err != nil {
-		return false
-	}
-	return s.control.Flush() == nil
 }

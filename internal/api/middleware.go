@@ -201,6 +201,26 @@ func encode(body any) ([]byte, error) {
 	return []byte(buf.String()), err
 }
 
+// byMethod chooses among the routes of one path. The mux would take a path with a method and one without for a conflict where the
+// first has a name in it and the second none.
+func (a *API) byMethod(methods []*route) http.Handler {
+	handlers := map[string]http.Handler{}
+	for _, r := range methods {
+		handlers[r.method] = a.serve(r)
+	}
+	if read := handlers[http.MethodGet]; read != nil {
+		handlers[http.MethodHead] = read
+	}
+	wrong := a.wrongMethod(methods)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if h := handlers[r.Method]; h != nil {
+			h.ServeHTTP(w, r)
+			return
+		}
+		wrong.ServeHTTP(w, r)
+	})
+}
+
 // wrongMethod answers for a path that takes other methods.
 func (a *API) wrongMethod(methods []*route) http.Handler {
 	var allowed []string

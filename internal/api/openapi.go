@@ -98,7 +98,10 @@ func parametersOf(r *route) []any {
 		header(headerKey, "the same request under the same key is carried out once")
 		header("Prefer", "respond-async answers with 202 at once; with wait=N after N seconds at most")
 	}
-	if r.id == "streamEvents" {
+	if r.keyed {
+		header(headerKey, "the same call under the same key is made once; printable, at most 200 bytes")
+	}
+	if r.streams() {
 		header("Last-Event-ID", "the id of the event that was seen last")
 	}
 	return parameters

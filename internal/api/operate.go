@@ -37,8 +37,8 @@ type job struct {
 func (a *API) operate(c *call) (*reply, error) {
 	prefer := parsePrefer(c.Header.Values("Prefer"))
 	key := c.Header.Get(headerKey)
-	if len(key) > maxKeyBytes || strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' }) {
-		return nil, failf(CodeInvalidPayload, "Idempotency-Key must be at most %d bytes of visible ASCII.", maxKeyBytes)
+	if !legibleKey(key) {
+		return nil, badKey()
 	}
 	if key == "" && !prefer.async {
 		// It can neither be repeated nor be asked after: it needs no row.
@@ -57,6 +57,14 @@ func (a *API) operate(c *call) (*reply, error) {
 		rep = rep.withHeader(headerReplayed, "true")
 	}
 	return rep, err
+}
+
+func legibleKey(key string) bool {
+	return len(key) <= maxKeyBytes && !strings.ContainsFunc(key, func(r rune) bool { return r < ' ' || r > '~' })
+}
+
+func badKey() *Error {
+	return failf(CodeInvalidPayload, "Idempotency-Key must be at most %d bytes of visible ASCII.", maxKeyBytes)
 }
 
 func (a *API) answerTo(c *call, n *noted, prefer preference) (*reply, error) {

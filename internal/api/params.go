@@ -100,6 +100,8 @@ type Params struct {
 	Log         *slog.Logger
 	Build       buildinfo.Build
 
+	GatewayParams
+
 	// TemporalHealth and StoreHealth tell whether the two answer; they are given a second. StoreWritable tells whether the store
 	// takes writes too.
 	TemporalHealth func(context.Context) error

@@ -27,6 +27,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/api"
 	"github.com/holdfast-mcp/holdfast/internal/auth"
 	"github.com/holdfast-mcp/holdfast/internal/buildinfo"
+	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
 	domain "github.com/holdfast-mcp/holdfast/internal/domain/desired"
 	"github.com/holdfast-mcp/holdfast/internal/keys"
@@ -54,7 +55,10 @@ type rig struct {
 	engines     *fakeEngines
 	diagnosis   *fakeDiagnosis
 	reload      *fakeReload
+	executions  *fakeEngine
+	sessions    *fakeSessions
 	tokens      map[auth.Role]string
+	principals  map[auth.Role]auth.Principal
 
 	temporalDown, storeDown atomic.Bool
 }
@@ -81,15 +85,21 @@ func newRig(t *testing.T, changes ...change) *rig {
 	t.Cleanup(func() { _ = s.Close() })
 	r := &rig{
 		t: t, store: s, keys: keyset, connections: newConnections(), engines: &fakeEngines{}, diagnosis: &fakeDiagnosis{},
-		reload: &fakeReload{}, tokens: map[auth.Role]string{},
+		reload: &fakeReload{}, tokens: map[auth.Role]string{}, principals: map[auth.Role]auth.Principal{},
+		executions: newEngine(), sessions: &fakeSessions{},
 	}
 	r.start(changes...)
 	for _, role := range auth.Roles() {
-		made, _, err := auth.NewTokens(s, nil).Create(t.Context(), auth.Request{Name: string(role), Role: role})
+		tokens := auth.NewTokens(s, nil)
+		made, _, err := tokens.Create(t.Context(), auth.Request{Name: string(role), Role: role})
 		require.NoError(t, err)
 		r.tokens[role] = made.Reveal()
+		r.principals[role], err = tokens.Authenticate(t.Context(), made.Reveal())
+		require.NoError(t, err)
+		tokens.Close()
 	}
 	r.fill()
+	r.pauseFor(auth.RoleCollaborator)
 	return r
 }
 
@@ -113,7 +123,8 @@ func (r *rig) start(changes ...change) {
 			w.Header().Set("Content-Type", "text/plain")
 			_, _ = w.Write([]byte("up 1\n"))
 		}),
-		Build: buildinfo.Build{Version: "test"}, TemporalHealth: check(&r.temporalDown), StoreHealth: check(&r.storeDown),
+		GatewayParams: api.GatewayParams{Executions: r.executions, Records: r.store, Tools: fakeTools{}, Sessions: r.sessions},
+		Build:         buildinfo.Build{Version: "test"}, TemporalHealth: check(&r.temporalDown), StoreHealth: check(&r.storeDown),
 		StoreWritable: api.StoreCheck(r.store.Writable),
 		Settings:      api.Settings{EventPoll: 10 * time.Millisecond, KeepAlive: 50 * time.Millisecond},
 	}
@@ -151,6 +162,38 @@ func (r *rig) fill() {
 		Account: account, Name: "shared", Profile: domain.ProfileGeneric, Config: config, Metadata: domain.DefaultMetadata(),
 	})
 	require.NoError(r.t, err)
+}
+
+// pauseFor makes a session and an execution of it that waits, both of the token of a role.
+func (r *rig) pauseFor(role auth.Role) {
+	r.t.Helper()
+	who, at := r.identity(role), time.Now()
+	require.NoError(r.t, r.store.PutSession(r.t.Context(), store.Session{
+		ID: sessionID, Identity: who, Mode: approval.ModeModel, Resource: "default", Role: string(role), CreatedAt: at, LastSeenAt: at,
+	}))
+	r.putPause(store.Execution{
+		Key: executionKey, Identity: who, Session: sessionID, Mode: approval.ModeModel, Resource: "default", Client: "agent 1.0",
+		Address: toolAddress, Arguments: []byte(`{"to":"you"}`), Digest: "d1", Policy: "p1", CreatedAt: at, Status: "running",
+	})
+}
+
+// putPause makes an execution that waits for its first pause to be decided on.
+func (r *rig) putPause(row store.Execution) {
+	r.t.Helper()
+	_, fresh, err := r.store.PutExecution(r.t.Context(), row)
+	require.NoError(r.t, err)
+	require.True(r.t, fresh)
+	pause := store.PauseRow{
+		Pause: approval.Pause{
+			ID: approval.PauseID(row.Key, 1), Number: 1, CreatedAt: row.CreatedAt, Deadline: row.CreatedAt.Add(4 * time.Minute),
+			Request: approval.Request{Kind: approval.KindGate, Message: "Approve " + row.Address + "?", Reason: "rule 1: demo.*"},
+		},
+		Key: row.Key, Identity: row.Identity, Session: row.Session, Address: row.Address, Client: row.Client, Policy: row.Policy, Digest: row.Digest,
+	}
+	require.NoError(r.t, r.store.RecordPaused(r.t.Context(), pause, store.ExecutionEvent{
+		Key: row.Key, Seq: 1, Kind: store.EventPaused, Pause: 1, At: row.CreatedAt,
+	}))
+	r.executions.put(pause)
 }
 
 func (r *rig) putWorkspace(id, directory string) {

@@ -20,6 +20,8 @@ type route struct {
 	least auth.Role
 	// writes holds for what a read-only gateway refuses.
 	writes bool
+	// keyed holds for what takes an Idempotency-Key and is no operation.
+	keyed bool
 	// deadline bounds the handler; 0: readDeadline.
 	deadline time.Duration
 
@@ -54,6 +56,8 @@ type answer struct {
 	about  string
 }
 
+const eventStream = "text/event-stream"
+
 const (
 	// readDeadline bounds what only reads: a health document asks engine and endpoint, each with deadlines of its own.
 	readDeadline = 60 * time.Second
@@ -71,6 +75,9 @@ func (r *route) limit() time.Duration {
 		return readDeadline
 	}
 }
+
+// streams holds for an answer that has no end.
+func (r *route) streams() bool { return r.ok.media == eventStream }
 
 // pathParams are the names in the path, in order.
 func (r *route) pathParams() []string {
@@ -116,12 +123,13 @@ func byPath(all []*route) map[string][]*route {
 func of[T any]() reflect.Type { return reflect.TypeFor[T]() }
 
 // RouteInfo is what others may know of a route: its place, the least role that may use it (empty: anybody), whether a read-only
-// gateway refuses it, and whether it may be answered later.
+// gateway refuses it, whether it may be answered later, and whether its answer has no end.
 type RouteInfo struct {
 	ID, Method, Path string
 	Least            auth.Role
 	Writes           bool
 	Operation        bool
+	Stream           bool // the answer has no end
 }
 
 // Routes lists every route.
@@ -130,6 +138,7 @@ func Routes() []RouteInfo {
 	for _, r := range routes() {
 		all = append(all, RouteInfo{
 			ID: r.id, Method: r.method, Path: r.path, Least: r.least, Writes: r.writes, Operation: r.operate != nil,
+			Stream: r.streams(),
 		})
 	}
 	return all

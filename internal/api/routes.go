@@ -49,6 +49,7 @@ func routes() []*route {
 	var all []*route
 	for _, group := range [][]*route{
 		serverRoutes(), connectionRoutes(), connectionOperations(), workspaceRoutes(), accountRoutes(), tokenRoutes(), systemRoutes(),
+		executionRoutes(), approvalRoutes(), sessionRoutes(), toolRoutes(),
 	} {
 		all = append(all, group...)
 	}
@@ -151,7 +152,7 @@ func connectionRoutes() []*route {
 			method: http.MethodGet, path: pathConnection + "/events", id: "streamEvents", tag: "connections", least: auth.RoleViewer,
 			summary: "Changes of state as they happen; come back with Last-Event-ID to miss none", params: []param{inDirectory},
 			deadline: streamLimit,
-			ok:       answer{status: http.StatusOK, media: "text/event-stream", about: "events named transition; the id is the sequence"},
+			ok:       answer{status: http.StatusOK, media: eventStream, about: "events named transition; the id is the sequence"},
 			fails:    aboutConnection, raw: streamEvents,
 		},
 	}

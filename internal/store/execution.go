@@ -102,6 +102,7 @@ type ExecutionFilter struct {
 	Identity     *approval.Identity
 	Organisation string
 	Session      string
+	Address      string
 	Status       []string // any of them
 	Limit        int      // 0: [DefaultLimit]; at most [MaxLimit]
 	Before       Cursor
@@ -119,7 +120,8 @@ func (s *Store) Executions(ctx context.Context, filter ExecutionFilter) ([]Execu
 }
 
 func executionsQuery(filter ExecutionFilter) (string, []any) {
-	query := selectFrom(sqlExecutions).of(filter.Identity).is("organisation", filter.Organisation).is("session", filter.Session)
+	query := selectFrom(sqlExecutions).of(filter.Identity).is("organisation", filter.Organisation).is("session", filter.Session).
+		is("address", filter.Address)
 	if n := len(filter.Status); n > 0 {
 		values := make([]any, n)
 		for i, each := range filter.Status {

@@ -101,10 +101,11 @@ func (s *Store) TerminateSession(ctx context.Context, id string, at time.Time) (
 
 // SessionFilter selects sessions; a field that is not set selects all.
 type SessionFilter struct {
-	Identity *approval.Identity
-	Alive    bool // only those that are not terminated
-	Limit    int  // 0: [DefaultLimit]; at most [MaxLimit]
-	Before   Cursor
+	Identity     *approval.Identity
+	Organisation string
+	Alive        bool // only those that are not terminated
+	Limit        int  // 0: [DefaultLimit]; at most [MaxLimit]
+	Before       Cursor
 }
 
 // Sessions reads the sessions that the filter selects, the newest first. Rows that cannot be read do not hide the others: the answer
@@ -119,7 +120,7 @@ func (s *Store) Sessions(ctx context.Context, filter SessionFilter) ([]Session, 
 }
 
 func sessionsQuery(filter SessionFilter) (string, []any) {
-	query := selectFrom(sqlSessions).of(filter.Identity)
+	query := selectFrom(sqlSessions).of(filter.Identity).is("organisation", filter.Organisation)
 	if filter.Alive {
 		query.where("terminated_at = 0")
 	}
