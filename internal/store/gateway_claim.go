@@ -19,6 +19,18 @@ func (s *Store) RenewStreams(ctx context.Context, owner string, until time.Time)
 	return nil
 }
 
+// ReleaseStreams gives up an owner's streams that are not done, of one session or (where it is empty) of all: whoever asks first may
+// claim them at once.
+func (s *Store) ReleaseStreams(ctx context.Context, owner, session string) error {
+	if owner == "" {
+		return errors.New("release streams: an owner is needed")
+	}
+	if _, err := s.exec(ctx, sqlReleaseStreams, owner, session); err != nil {
+		return fmt.Errorf("release streams: %w", err)
+	}
+	return nil
+}
+
 // ClaimStream makes want.Owner the owner of a stream that is not done and that its owner has not renewed before the time now; it is
 // from others until want.Until. Of those who claim at once one gets it. The stream is given back as it is in both cases, with its
 // messages. One that is not there is [ErrNotFound].

@@ -11,10 +11,10 @@ import (
 const tableInbox = "mcp_inbox"
 
 func inboxCell(i InboxItem) cell {
-	return cell{table: tableInbox, column: "message", row: []string{i.Session, strconv.FormatInt(i.Seq, 10), i.Kind}}
+	return cell{table: tableInbox, column: "message", row: []string{i.Session, strconv.FormatInt(i.Seq, 10), i.Replica, i.Kind}}
 }
 
-// PutInbox leaves a message for who holds a session, and gives its number: of two items the later one has the higher. A session that
+// PutInbox leaves a message for the replica that holds a session, and gives its number: of two items the later one has the higher. A session that
 // is not there, or terminated, is [ErrNotFound].
 func (s *Store) PutInbox(ctx context.Context, item InboxItem) (seq int64, err error) {
 	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
@@ -28,7 +28,7 @@ func (s *Store) PutInbox(ctx context.Context, item InboxItem) (seq int64, err er
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, sqlPutInbox, item.Session, item.Seq, item.Kind, stamp(item.At), sealed)
+		_, err = tx.ExecContext(ctx, sqlPutInbox, item.Session, item.Seq, item.Replica, item.Kind, stamp(item.At), sealed)
 		return err
 	})
 	if err != nil {
@@ -37,11 +37,11 @@ func (s *Store) PutInbox(ctx context.Context, item InboxItem) (seq int64, err er
 	return item.Seq, nil
 }
 
-// TakeInbox gives the oldest items of a session's inbox, at most limit of them (0: [DefaultLimit]), and removes them: each is given
+// TakeInbox gives the oldest items that were left for a replica, of all sessions, at most limit of them (0: [DefaultLimit]), and removes them: each is given
 // once. An item that cannot be read is removed too, and is a *[CorruptRowError] beside the others. An empty inbox costs one read.
-func (s *Store) TakeInbox(ctx context.Context, session string, limit int) ([]InboxItem, error) {
+func (s *Store) TakeInbox(ctx context.Context, replica string, limit int) ([]InboxItem, error) {
 	var filled int
-	if err := s.run.countInbox.QueryRowContext(ctx, session).Scan(&filled); err != nil {
+	if err := s.run.countInbox.QueryRowContext(ctx, replica).Scan(&filled); err != nil {
 		return nil, fmt.Errorf("look into inbox: %w", err)
 	}
 	if filled == 0 {
@@ -51,7 +51,7 @@ func (s *Store) TakeInbox(ctx context.Context, session string, limit int) ([]Inb
 	var damaged error
 	err := s.inTransaction(ctx, func(tx *sql.Tx) (err error) {
 		last := int64(0)
-		found, err = list(ctx, tx, sqlInbox, []any{session, limited(limit)}, func(row scanner) (InboxItem, error) {
+		found, err = list(ctx, tx, sqlInbox, []any{replica, limited(limit)}, func(row scanner) (InboxItem, error) {
 			item, seq, err := s.scanInbox(row)
 			last = max(last, seq)
 			return item, err
@@ -63,7 +63,7 @@ func (s *Store) TakeInbox(ctx context.Context, session string, limit int) ([]Inb
 		if err != nil {
 			return err
 		}
-		_, err = tx.ExecContext(ctx, sqlTakeInbox, session, last)
+		_, err = tx.ExecContext(ctx, sqlTakeInbox, replica, last)
 		return err
 	})
 	if err != nil {
@@ -79,7 +79,7 @@ func (s *Store) TakeInbox(ctx context.Context, session string, limit int) ([]Inb
 func (s *Store) scanInbox(row scanner) (found InboxItem, seq int64, err error) {
 	var at int64
 	var sealed []byte
-	if err := row.Scan(&found.Session, &found.Seq, &found.Kind, &at, &sealed); err != nil {
+	if err := row.Scan(&found.Session, &found.Seq, &found.Replica, &found.Kind, &at, &sealed); err != nil {
 		return InboxItem{}, 0, missing(err)
 	}
 	found.At, seq = fromMicros(at), found.Seq

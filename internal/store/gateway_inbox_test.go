@@ -18,7 +18,7 @@ func TestAnInboxGivesEachMessageOnceInItsOrder(t *testing.T) {
 	other := again(t, dir)
 	var want []store.InboxItem
 	for i := range 5 {
-		item := store.InboxItem{Session: "s", Kind: "response", Message: fmt.Append(nil, "m", i), At: monday}
+		item := store.InboxItem{Session: "s", Replica: "r", Kind: "response", Message: fmt.Append(nil, "m", i), At: monday}
 		seq, err := []*store.Store{opened, other}[i%2].PutInbox(ctx, item)
 		require.NoError(t, err)
 		item.Seq = seq
@@ -27,17 +27,23 @@ func TestAnInboxGivesEachMessageOnceInItsOrder(t *testing.T) {
 			require.Greater(t, seq, want[i-1].Seq)
 		}
 	}
-	first, err := other.TakeInbox(ctx, "s", 2)
+	first, err := other.TakeInbox(ctx, "r", 2)
 	require.NoError(t, err)
-	rest, err := opened.TakeInbox(ctx, "s", 0)
+	rest, err := opened.TakeInbox(ctx, "r", 0)
 	require.NoError(t, err)
 	require.Equal(t, want, append(first, rest...))
-	none, err := opened.TakeInbox(ctx, "s", 0)
+	none, err := opened.TakeInbox(ctx, "r", 0)
 	require.NoError(t, err)
 	require.Empty(t, none)
 	seq, err := opened.PutInbox(ctx, want[0])
 	require.NoError(t, err)
 	require.Greater(t, seq, want[4].Seq, "numbers are never used again")
+	seq, err = opened.PutInbox(ctx, store.InboxItem{Session: "s", Replica: "another"})
+	require.NoError(t, err)
+	require.NotZero(t, seq)
+	mine, err := opened.TakeInbox(ctx, "r", 0)
+	require.NoError(t, err)
+	require.Len(t, mine, 1, "what is for another replica is left to it")
 	_, err = opened.PutInbox(ctx, store.InboxItem{Session: "none"})
 	require.ErrorIs(t, err, store.ErrNotFound)
 }
@@ -48,7 +54,7 @@ func TestOfManyWhoTakeFromAnInboxNoTwoGetTheSame(t *testing.T) {
 	handles := []*store.Store{opened, again(t, dir)}
 	const messages = 30
 	for i := range messages {
-		_, err := opened.PutInbox(t.Context(), store.InboxItem{Session: "s", Message: fmt.Append(nil, i)})
+		_, err := opened.PutInbox(t.Context(), store.InboxItem{Session: "s", Replica: "r", Message: fmt.Append(nil, i)})
 		require.NoError(t, err)
 	}
 	var mu sync.Mutex
@@ -57,7 +63,7 @@ func TestOfManyWhoTakeFromAnInboxNoTwoGetTheSame(t *testing.T) {
 	for i := range 8 {
 		group.Go(func() error {
 			for {
-				items, err := handles[i%2].TakeInbox(t.Context(), "s", 3)
+				items, err := handles[i%2].TakeInbox(t.Context(), "r", 3)
 				if err != nil || len(items) == 0 {
 					return err
 				}
@@ -80,14 +86,14 @@ func TestADamagedMessageIsSaidOnceAndStopsNothing(t *testing.T) {
 	t.Parallel()
 	opened, dir := inSession(t)
 	for i := range 3 {
-		_, err := opened.PutInbox(t.Context(), store.InboxItem{Session: "s", Kind: "response", Message: fmt.Append(nil, i)})
+		_, err := opened.PutInbox(t.Context(), store.InboxItem{Session: "s", Replica: "r", Kind: "response", Message: fmt.Append(nil, i)})
 		require.NoError(t, err)
 	}
 	tamper(t, dir, `UPDATE mcp_inbox SET kind = 'cancelled' WHERE seq = 2`)
-	items, err := opened.TakeInbox(t.Context(), "s", 0)
+	items, err := opened.TakeInbox(t.Context(), "r", 0)
 	requireCorrupt(t, err, "mcp_inbox", "message", "seq 2")
 	require.Len(t, items, 2)
-	items, err = opened.TakeInbox(t.Context(), "s", 0)
+	items, err = opened.TakeInbox(t.Context(), "r", 0)
 	require.NoError(t, err)
 	require.Empty(t, items)
 }

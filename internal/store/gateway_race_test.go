@@ -122,3 +122,30 @@ func ignore(err, expected error) error {
 	}
 	return err
 }
+
+func TestStreamsThatAreReleasedMayBeClaimedAtOnce(t *testing.T) {
+	t.Parallel()
+	opened, _ := inSession(t)
+	ctx := t.Context()
+	require.NoError(t, opened.PutSession(ctx, session("other")))
+	later := monday.Add(time.Minute)
+	for _, of := range []string{"s", "other"} {
+		held := stream(of, "x", "1")
+		held.Owner, held.Until = "a", later
+		require.NoError(t, opened.OpenStream(ctx, held))
+	}
+	claim := func(of string) bool {
+		_, claimed, err := opened.ClaimStream(ctx, store.Stream{Session: of, ID: "x", Owner: "b", Until: later}, monday)
+		require.NoError(t, err)
+		return claimed
+	}
+	require.False(t, claim("s"))
+	require.NoError(t, opened.ReleaseStreams(ctx, "nobody", ""))
+	require.False(t, claim("s"))
+	require.NoError(t, opened.ReleaseStreams(ctx, "a", "s"))
+	require.True(t, claim("s"))
+	require.False(t, claim("other"), "the other session's are held")
+	require.NoError(t, opened.ReleaseStreams(ctx, "a", ""))
+	require.True(t, claim("other"))
+	require.Error(t, opened.ReleaseStreams(ctx, "", ""))
+}

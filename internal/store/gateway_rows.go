@@ -54,10 +54,11 @@ type Stream struct {
 	AckedAt time.Time
 }
 
-// InboxItem is a message that reached one replica and is for the one that holds the session's transport or call.
+// InboxItem is a message that reached one replica and is for another one, which holds the session's transport or call.
 type InboxItem struct {
 	Session string
 	Seq     int64
+	Replica string // whom it is for, by the name under which it owns streams
 	Kind    string // "response" or "cancelled"
 	Message []byte `json:"-"` // JSON-RPC; sealed at rest
 	At      time.Time

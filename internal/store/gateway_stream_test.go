@@ -285,7 +285,7 @@ func TestOldStreamsArePrunedAndThoseThatGoOnAreNot(t *testing.T) {
 	}
 	_, err := opened.Answered(ctx, "s", "done late", "1", store.Event{At: before.Add(time.Minute)})
 	require.NoError(t, err)
-	_, err = opened.PutInbox(ctx, store.InboxItem{Session: "s", Kind: "response", At: monday})
+	_, err = opened.PutInbox(ctx, store.InboxItem{Session: "s", Replica: "s", Kind: "response", At: monday})
 	require.NoError(t, err)
 	for i := range 70 {
 		id := fmt.Sprint("x", i)

@@ -60,6 +60,8 @@ const (
 
 	sqlRenewStreams = `UPDATE mcp_stream SET held_until = $2 WHERE owner = $1 AND done_at = 0`
 
+	sqlReleaseStreams = `UPDATE mcp_stream SET owner = '', held_until = 0 WHERE owner = $1 AND done_at = 0 AND (session = $2 OR $2 = '')`
+
 	sqlClaimStream = `UPDATE mcp_stream SET owner = $3, held_until = $4
 		WHERE session = $1 AND id = $2 AND done_at = 0 AND held_until < $5`
 
@@ -83,13 +85,13 @@ const (
 
 	sqlDeleteStream = `DELETE FROM mcp_stream WHERE session = $1 AND id = $2`
 
-	sqlPutInbox = `INSERT INTO mcp_inbox (session, seq, kind, at, message) VALUES ($1, $2, $3, $4, $5)`
+	sqlPutInbox = `INSERT INTO mcp_inbox (session, seq, replica, kind, at, message) VALUES ($1, $2, $3, $4, $5, $6)`
 
-	sqlInbox = `SELECT session, seq, kind, at, message FROM mcp_inbox WHERE session = $1 ORDER BY seq LIMIT $2`
+	sqlInbox = `SELECT session, seq, replica, kind, at, message FROM mcp_inbox WHERE replica = $1 ORDER BY seq LIMIT $2`
 
-	sqlCountInbox = `SELECT count(*) FROM mcp_inbox WHERE session = $1`
+	sqlCountInbox = `SELECT count(*) FROM mcp_inbox WHERE replica = $1`
 
-	sqlTakeInbox = `DELETE FROM mcp_inbox WHERE session = $1 AND seq <= $2`
+	sqlTakeInbox = `DELETE FROM mcp_inbox WHERE replica = $1 AND seq <= $2`
 
 	sqlPruneInbox = `DELETE FROM mcp_inbox WHERE at < $1`
 )

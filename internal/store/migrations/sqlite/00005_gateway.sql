@@ -70,12 +70,14 @@ CREATE TABLE mcp_event (
 CREATE TABLE mcp_inbox (
     session TEXT NOT NULL,
     seq     INTEGER NOT NULL,
+    replica TEXT NOT NULL,
     kind    TEXT NOT NULL,
     at      INTEGER NOT NULL,
     message BLOB NOT NULL, -- sealed
     PRIMARY KEY (session, seq)
 ) STRICT;
 
+CREATE INDEX mcp_inbox_replica ON mcp_inbox (replica, seq);
 CREATE INDEX mcp_inbox_at ON mcp_inbox (at);
 
 CREATE TABLE execution (
