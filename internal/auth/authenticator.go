@@ -30,6 +30,12 @@ func NewAuthenticator(s Sources) *Authenticator {
 	return &Authenticator{tokens: s.Tokens, provider: s.Provider, sessions: s.Sessions, open: s.Open}
 }
 
+// Provider is the identity provider; nil: there is none.
+func (a *Authenticator) Provider() *Provider { return a.provider }
+
+// Sessions are the logins of pages; nil: there are none.
+func (a *Authenticator) Sessions() *Sessions { return a.sessions }
+
 // Open reports whether nobody has to show anything.
 func (a *Authenticator) Open() bool { return a.open }
 

@@ -34,6 +34,7 @@ type Sessions struct {
 	seal     Sealer
 	tokens   *Tokens
 	provider *Provider // nil: none
+	open     bool
 	secure   bool
 	now      func() time.Time
 }
@@ -43,24 +44,23 @@ func NewSessions(seal Sealer, s Sources, secure bool, now func() time.Time) *Ses
 	if now == nil {
 		now = time.Now
 	}
-	return &Sessions{seal: seal, tokens: s.Tokens, provider: s.Provider, secure: secure, now: now}
+	return &Sessions{seal: seal, tokens: s.Tokens, provider: s.Provider, open: s.Open, secure: secure, now: now}
 }
 
 // Session is a login of a page.
 type Session struct {
 	Principal Principal
 	// Guard is a secret that the session's pages send with everything that changes something.
-	Guard   string
-	Expires time.Time
+	Guard string
 }
 
 // sealedSession is what the cookie holds: by what somebody has logged in, never the token itself.
 type sealedSession struct {
-	Token   string    `json:"token,omitempty"` // the id of an API token
-	Issuer  string    `json:"issuer,omitempty"`
-	Claims  *Claims   `json:"claims,omitempty"`
-	Guard   string    `json:"guard"`
-	Expires time.Time `json:"expires"`
+	Local  bool    `json:"local,omitempty"` // by nothing
+	Token  string  `json:"token,omitempty"` // the id of an API token
+	Issuer string  `json:"issuer,omitempty"`
+	Claims *Claims `json:"claims,omitempty"`
+	Guard  string  `json:"guard"`
 }
 
 // ByToken logs in by an API token. The error is that of [Authenticator.Check].
@@ -80,8 +80,11 @@ func (s *Sessions) ByClaims(c Claims) (*http.Cookie, error) {
 	return s.cookie(sealedSession{Issuer: s.provider.Issuer(), Claims: &c})
 }
 
+// ByNothing logs in [Local], where nobody has to show anything: its pages need a guard all the same.
+func (s *Sessions) ByNothing() (*http.Cookie, error) { return s.cookie(sealedSession{Local: true}) }
+
 func (s *Sessions) cookie(v sealedSession) (*http.Cookie, error) {
-	v.Guard, v.Expires = rand.Text(), s.now().Add(SessionAge).Truncate(time.Second)
+	v.Guard = rand.Text()
 	return s.Seal(sessionCookie, sessionUse, v, SessionAge)
 }
 
@@ -90,7 +93,11 @@ func (s *Sessions) Out() *http.Cookie { return s.bare(sessionCookie, "", -1) }
 
 // Seal puts a value into a cookie that only we can read, for one use and for a time.
 func (s *Sessions) Seal(name, use string, value any, age time.Duration) (*http.Cookie, error) {
-	raw, err := json.Marshal(value)
+	inner, err := json.Marshal(value)
+	if err != nil {
+		return nil, fmt.Errorf("seal cookie: %w", err)
+	}
+	raw, err := json.Marshal(kept{Until: s.now().Add(age), Value: inner})
 	if err != nil {
 		return nil, fmt.Errorf("seal cookie: %w", err)
 	}
@@ -116,7 +123,17 @@ func (s *Sessions) Open(r *http.Request, name, use string, value any) bool {
 		return false
 	}
 	raw, err := s.seal.Decrypt(sealed, []byte(use))
-	return err == nil && json.Unmarshal(raw, value) == nil
+	if err != nil {
+		return false
+	}
+	var found kept
+	return json.Unmarshal(raw, &found) == nil && s.now().Before(found.Until) && json.Unmarshal(found.Value, value) == nil
+}
+
+// kept is what a cookie holds: a browser may show it longer than it was told to.
+type kept struct {
+	Until time.Time       `json:"until"`
+	Value json.RawMessage `json:"value"`
 }
 
 // Drop is a cookie that takes one back.
@@ -139,12 +156,14 @@ func (s *Sessions) bare(name, value string, seconds int) *http.Cookie {
 // Read tells whose session a request has. The error is one of *[UnauthorizedError], *[ForbiddenError] and *[UnavailableError].
 func (s *Sessions) Read(ctx context.Context, r *http.Request) (Session, error) {
 	var v sealedSession
-	if !s.Open(r, sessionCookie, sessionUse, &v) || !s.now().Before(v.Expires) || v.Guard == "" {
+	if !s.Open(r, sessionCookie, sessionUse, &v) || v.Guard == "" {
 		return Session{}, &UnauthorizedError{}
 	}
-	found := Session{Guard: v.Guard, Expires: v.Expires}
+	found := Session{Guard: v.Guard}
 	var err error
 	switch {
+	case v.Local && s.open:
+		found.Principal = Local()
 	case v.Token != "":
 		found.Principal, err = s.tokens.byID(ctx, v.Token)
 		err = sessionFault(err)
