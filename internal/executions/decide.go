@@ -21,7 +21,7 @@ func (s *Service) Decide(ctx context.Context, who Caller, answer Answer) (Report
 	if said.refused != nil {
 		return *said.refused, nil
 	}
-	report, err := s.follow(ctx, who, at.row, said.pause.Number, -1)
+	report, err := s.follow(ctx, who, at.row, said.pause.Number, oneLook)
 	if said.pause.ID != "" {
 		report.Pause, report.Conflict = &said.pause, said.conflict
 	}
@@ -45,7 +45,7 @@ func (s *Service) Cancel(ctx context.Context, who Caller, id, reason string) (Re
 		line.Reason = reason
 		s.audit.add(line)
 	}
-	return s.attach(ctx, who, target{row: at.row}, -1)
+	return s.attach(ctx, who, target{row: at.row}, oneLook)
 }
 
 // Lookup implements [Engine]. Where the id is a pause's, the report has that pause, also when it waits no more.

@@ -140,7 +140,7 @@ func (s *Service) once(ctx context.Context, who Caller, call Call, p prepared, r
 		return Report{}, &UnavailableError{What: "store", Err: err}
 	}
 	if !fresh {
-		if report, done, err := s.before(ctx, p, row, existing, s.hold(call.Hold)); done || err != nil {
+		if report, done, err := s.before(ctx, p, row, existing, s.hold(call.Hold, call.Release)); done || err != nil {
 			return report, err
 		}
 	}
@@ -174,7 +174,7 @@ func (s *Service) settleDirect(ctx context.Context, what string, row store.Direc
 }
 
 // before answers a call whose name was used before: its result, or that nobody knows. done is false where it may be made again.
-func (s *Service) before(ctx context.Context, p prepared, row, existing store.Direct, hold time.Duration) (report Report, done bool, err error) {
+func (s *Service) before(ctx context.Context, p prepared, row, existing store.Direct, hold hold) (report Report, done bool, err error) {
 	if existing.Digest != row.Digest {
 		return Report{}, true, otherCall(row.Address)
 	}
@@ -199,12 +199,14 @@ func (s *Service) before(ctx context.Context, p prepared, row, existing store.Di
 
 // elsewhere waits for another gateway that may be at the same call now. fresh says that it has given the name back: the tool was not
 // reached.
-func (s *Service) elsewhere(ctx context.Context, row, existing store.Direct, hold time.Duration) (found store.Direct, fresh bool, err error) {
+func (s *Service) elsewhere(ctx context.Context, row, existing store.Direct, hold hold) (found store.Direct, fresh bool, err error) {
 	now := s.now()
-	wait := min(hold, existing.At.Add(s.settings.CallTimeout+storeTimeout).Sub(now))
+	wait := min(hold.span, existing.At.Add(s.settings.CallTimeout+storeTimeout).Sub(now))
 	for end := now.Add(wait); existing.DoneAt.IsZero() && s.now().Before(end); {
 		select {
 		case <-time.After(directPoll):
+		case <-hold.release:
+			return existing, false, nil
 		case <-s.stop:
 			return existing, false, nil
 		}

@@ -34,11 +34,14 @@ type Call struct {
 	Request string
 	// Hold is how long the caller waits at most before it is told that the execution goes on; 0: the default.
 	Hold time.Duration
+	// Release, when closed, ends the wait as the end of the hold does. A tool that is being called is not cut off. nil: never.
+	Release <-chan struct{}
 }
 
 // Status says where an execution is, as its caller is told.
 type Status string
 
+// The statuses of a report.
 const (
 	StatusCompleted Status = "completed" // settled, or answered directly: see Outcome and Result
 	StatusPaused    Status = "paused"    // a person is asked: see Pause
@@ -73,6 +76,7 @@ type Answer struct {
 	Content json.RawMessage
 	Reason  string
 	Hold    time.Duration
+	Release <-chan struct{} // as that of [Call]
 }
 
 // Engine runs tool calls. What is asked of an execution is answered only to its own identity (or to an operator of its organisation,

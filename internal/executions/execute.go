@@ -52,7 +52,7 @@ func (s *Service) prepare(ctx context.Context, who Caller, call Call) (prepared,
 		return prepared{}, &UnavailableError{What: "upstream", Err: err}
 	}
 	p := prepared{tool: tool, policy: s.policy(ctx)}
-	p.verdict = p.policy.judge(who.Identity.Account, tool)
+	p.verdict = p.policy.Judge(who.Identity.Account, tool)
 	if p.verdict.Effect == policy.Deny {
 		line := s.line(who, "call", p)
 		line.Outcome, line.Reason = string(StatusDenied), p.verdict.Reason
@@ -72,7 +72,8 @@ func (s *Service) prepare(ctx context.Context, who Caller, call Call) (prepared,
 	return p, nil
 }
 
-func (p Policy) judge(account string, tool catalog.Tool) policy.Verdict {
+// Judge finds what applies to a tool for an account.
+func (p Policy) Judge(account string, tool catalog.Tool) policy.Verdict {
 	return policy.Decide(p.Rules, p.Defaults, policy.Call{Address: tool.Address, Account: account, Annotations: tool.Annotations})
 }
 
@@ -82,7 +83,7 @@ func (s *Service) suggestions(ctx context.Context, who Caller, address string) [
 	now := s.policy(ctx)
 	for _, each := range s.catalog.Suggest(address) {
 		tool, err := s.catalog.Lookup(ctx, each)
-		if err == nil && now.judge(who.Identity.Account, tool).Effect != policy.Deny && len(out) < maxSuggestions {
+		if err == nil && now.Judge(who.Identity.Account, tool).Effect != policy.Deny && len(out) < maxSuggestions {
 			out = append(out, each)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 	"github.com/holdfast-mcp/holdfast/internal/domain/policy"
@@ -21,7 +20,7 @@ func (s *Service) gated(ctx context.Context, who Caller, call Call, p prepared) 
 		CreatedAt: s.now(), Status: store.StatusRunning,
 	}
 	if call.Request != "" {
-		if report, found, err := s.made(ctx, p, row, s.hold(call.Hold)); found || err != nil {
+		if report, found, err := s.made(ctx, p, row, s.hold(call.Hold, call.Release)); found || err != nil {
 			return report, err
 		}
 	}
@@ -40,7 +39,7 @@ func (s *Service) gated(ctx context.Context, who Caller, call Call, p prepared) 
 	line := s.line(who, "execute", p)
 	line.Execution, line.Digest, line.Reason = row.Key, row.Digest, p.verdict.Reason
 	s.audit.add(line)
-	return s.follow(ctx, who, row, 0, s.hold(call.Hold))
+	return s.follow(ctx, who, row, 0, s.hold(call.Hold, call.Release))
 }
 
 // same attaches to the execution that a call of the same name has begun.
@@ -54,7 +53,7 @@ func (s *Service) same(ctx context.Context, who Caller, call Call, p prepared, r
 			return Report{}, err
 		}
 	}
-	return s.attach(ctx, who, target{row: row}, s.hold(call.Hold))
+	return s.attach(ctx, who, target{row: row}, s.hold(call.Hold, call.Release))
 }
 
 func otherCall(address string) error {
@@ -76,7 +75,7 @@ func (s *Service) asked(ctx context.Context, who Caller, name string) (store.Exe
 }
 
 // made finds the direct call of the same name: the rules allowed it when it was made.
-func (s *Service) made(ctx context.Context, p prepared, row store.Execution, hold time.Duration) (Report, bool, error) {
+func (s *Service) made(ctx context.Context, p prepared, row store.Execution, hold hold) (Report, bool, error) {
 	reading, cancel := context.WithTimeout(ctx, storeTimeout)
 	existing, err := s.store.Direct(reading, row.Identity, row.Request)
 	cancel()
@@ -126,7 +125,7 @@ func question(verdict policy.Verdict, address string) *approval.Request {
 
 // follow waits for what is new about an execution, the pause known left aside, and reports it. What was started is never reported as an
 // error: its caller can ask again with its key.
-func (s *Service) follow(ctx context.Context, who Caller, row store.Execution, known int, hold time.Duration) (Report, error) {
+func (s *Service) follow(ctx context.Context, who Caller, row store.Execution, known int, hold hold) (Report, error) {
 	seen, err := s.await(ctx, row.Key, known, hold)
 	if ctx.Err() != nil {
 		ctx = context.WithoutCancel(ctx) // a drained caller gets its last answer; each step has an end of its own

@@ -46,7 +46,7 @@ func ended(report Report) payload.Rendered {
 	outcome := *report.Outcome
 	if outcome.Kind == approval.OutcomeCompleted {
 		return payload.Completed(payload.Completion{
-			Key: report.Key, Result: ToolResult(report.Result), ToolError: outcome.ToolError, Note: note(report),
+			Key: report.Key, Result: ToolResult(report.Result), ToolError: outcome.ToolError, Note: Note(report),
 		})
 	}
 	e := payload.Ending{Key: report.Key, Address: report.Address, Outcome: outcome}
@@ -59,7 +59,8 @@ func ended(report Report) payload.Rendered {
 	return payload.Ended(e)
 }
 
-func note(report Report) string {
+// Note is what a caller should know beside a tool's answer; mostly nothing.
+func Note(report Report) string {
 	if report.Pause != nil && report.Pause.Expired {
 		return "the answer to " + report.Pause.ID + " came too late: the tool was told that nobody had decided in time"
 	}

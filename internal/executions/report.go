@@ -72,7 +72,7 @@ func (s *Service) modelMayAnswer(ctx context.Context, who Caller, row store.Exec
 	if err != nil {
 		return false
 	}
-	verdict := now.judge(row.Identity.Account, tool)
+	verdict := now.Judge(row.Identity.Account, tool)
 	return verdict.Effect == policy.Ask && verdict.ModelMayAnswer
 }
 

@@ -3,7 +3,6 @@ package executions
 import (
 	"context"
 	"errors"
-	"time"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 	"github.com/holdfast-mcp/holdfast/internal/store"
@@ -51,7 +50,7 @@ func (s *Service) Resume(ctx context.Context, who Caller, answer Answer) (Report
 	if err != nil {
 		return Report{}, err
 	}
-	hold := s.hold(answer.Hold)
+	hold := s.hold(answer.Hold, answer.Release)
 	if answer.Action == "" {
 		return s.attach(ctx, who, at, hold)
 	}
@@ -63,7 +62,7 @@ func (s *Service) Resume(ctx context.Context, who Caller, answer Answer) (Report
 	case said.refused != nil:
 		return *said.refused, nil
 	case said.conflict != nil:
-		report, err := s.follow(ctx, who, at.row, said.pause.Number, -1)
+		report, err := s.follow(ctx, who, at.row, said.pause.Number, oneLook)
 		report.Conflict, report.Pause = said.conflict, &said.pause
 		return report, err
 	case said.pause.Expired && said.pause.Request.Kind == approval.KindGate:
@@ -77,10 +76,10 @@ func (s *Service) Resume(ctx context.Context, who Caller, answer Answer) (Report
 }
 
 // attach waits for what follows from a pause, or from where the execution is.
-func (s *Service) attach(ctx context.Context, who Caller, at target, hold time.Duration) (Report, error) {
+func (s *Service) attach(ctx context.Context, who Caller, at target, hold hold) (Report, error) {
 	if at.row.Outcome == nil {
 		report, err := s.follow(ctx, who, at.row, at.number, hold)
-		if err == nil && report.Status == StatusPending && hold > 0 && ctx.Err() == nil {
+		if err == nil && report.Status == StatusPending && hold.span > 0 && ctx.Err() == nil {
 			report = s.cutOff(ctx, report)
 		}
 		return report, err
@@ -116,7 +115,6 @@ type said struct {
 	pause    approval.Pause
 	conflict *approval.Decision
 	refused  *Report // the caller may not answer; nothing was decided
-	fresh    bool    // the answer is the decision
 }
 
 // answer decides on the pause that is meant: the one named, or the only one that waits.
@@ -145,13 +143,7 @@ func (s *Service) answer(ctx context.Context, who Caller, at target, answer Answ
 	if !row.Open() {
 		return judged(row.Pause, wish), nil
 	}
-	out, err := s.decide(ctx, at.row, row.Pause, wish)
-	if err == nil && out.fresh {
-		line := s.about(who, string(wish.Action), at.row)
-		line.Pause, line.Reason = row.ID, wish.Reason
-		s.audit.add(line)
-	}
-	return out, err
+	return s.decide(ctx, at.row, row.Pause, wish)
 }
 
 func (c Caller) via() approval.Via {
@@ -199,7 +191,7 @@ func (s *Service) decide(ctx context.Context, row store.Execution, pause approva
 	if err != nil {
 		return said{}, &UnavailableError{What: "temporal", Err: err}
 	}
-	out := said{pause: resumed.Pause, fresh: resumed.Verdict == execution.VerdictDecided}
+	out := said{pause: resumed.Pause}
 	if resumed.Verdict == execution.VerdictConflict {
 		out.conflict = resumed.Pause.Decision
 	}

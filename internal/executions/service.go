@@ -123,10 +123,18 @@ func (s *Service) Close(ctx context.Context) error {
 	return errors.Join(late, s.audit.close(ctx))
 }
 
-// hold is how long a caller waits; less than nothing: one look.
-func (s *Service) hold(asked time.Duration) time.Duration {
+// hold is how long a caller waits.
+type hold struct {
+	span    time.Duration // less than nothing: one look
+	release <-chan struct{}
+}
+
+// oneLook does not wait.
+var oneLook = hold{span: -1}
+
+func (s *Service) hold(asked time.Duration, release <-chan struct{}) hold {
 	if asked == 0 {
 		asked = s.settings.Hold
 	}
-	return min(asked, MaxHold)
+	return hold{span: min(asked, MaxHold), release: release}
 }

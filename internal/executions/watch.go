@@ -180,10 +180,10 @@ func (w *watch) failed() error {
 
 // await waits until an execution has ended or asks something other than the pause known (0: none), or the hold is over or the context
 // ends: then the answer is what was seen last. An error means that the store cannot be read.
-func (s *Service) await(ctx context.Context, key string, known int, hold time.Duration) (steps, error) {
+func (s *Service) await(ctx context.Context, key string, known int, hold hold) (steps, error) {
 	watch, release := s.watches.follow(ctx, key)
 	defer release()
-	over := time.NewTimer(max(0, hold))
+	over := time.NewTimer(max(0, hold.span))
 	defer over.Stop()
 	deadline := over.C
 	for {
@@ -197,9 +197,11 @@ func (s *Service) await(ctx context.Context, key string, known int, hold time.Du
 		select {
 		case <-changed:
 		case <-deadline:
-			if deadline = nil; hold > 0 {
+			if deadline = nil; hold.span > 0 {
 				return seen, nil
 			}
+		case <-hold.release:
+			return seen, nil
 		case <-ctx.Done():
 			return seen, nil
 		}

@@ -177,3 +177,18 @@ func Pending(key, address string) Rendered {
 		Structured: pending{Status: StatusPending, ExecutionID: id, ResumePrompt: prompt},
 	}
 }
+
+// Message puts a pause to a person in plain text: what is asked, why, and with which arguments, which are masked.
+func Message(address string, request approval.Request, arguments json.RawMessage) string {
+	lines := []string{request.Message, "", "address: " + address}
+	if request.Reason != "" {
+		lines = append(lines, "asked because of: "+request.Reason)
+	}
+	if len(arguments) > 0 {
+		lines = append(lines, "arguments: "+argumentPreview(arguments))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// EmptySchema is the schema of an answer without values.
+func EmptySchema() json.RawMessage { return append(json.RawMessage(nil), emptySchema...) }

@@ -80,3 +80,6 @@ func pretty(value json.RawMessage) string {
 	}
 	return out.String()
 }
+
+// Preview cuts a text of ours that would be too long for a client, and says how much is missing.
+func Preview(text string) string { return preview(text, maxPreview) }
