@@ -23,12 +23,15 @@ const (
 const (
 	saidLost      = "the worker that made the call was lost; the call may have run"
 	saidCalledOff = "called off while the call was made; it may have run"
+	saidNotMade   = "the workers that should make the call were lost; it was not made"
 )
 
 // tries counts what was tried, and what came of it.
 type tries struct {
 	made, lost int
 	until      time.Time // of tries that do not reach the upstream
+	// mayHaveRun is set once a try was made that may have reached the tool. A later one that did not takes nothing back.
+	mayHaveRun bool
 }
 
 // call calls the upstream, until it is known what came of it, or known that this cannot be known.
@@ -40,11 +43,12 @@ func (e *execution) call(ctx workflow.Context) approval.Outcome {
 		if lost {
 			t.lost++
 		}
+		t.mayHaveRun = t.mayHaveRun || result.State == tool.StateClaimed
 		if outcome, known := e.judge(workflow.Now(ctx), t, result); known {
 			return outcome
 		}
 		if !e.pause(ctx, backoff(t.made)) {
-			return e.calledOff(result)
+			return e.calledOff(t)
 		}
 	}
 }
@@ -60,14 +64,16 @@ func (e *execution) try(ctx workflow.Context, n int) (result tool.CallResult, lo
 	if !call.IsReady() {
 		stop()
 	}
-	if call.Get(ctx, &result) == nil {
+	err := call.Get(ctx, &result)
+	if err == nil && (result.State != tool.StateClaimed || result.Code != "") {
 		return result, false
 	}
+	// The worker was lost, or another try was found to have claimed the call.
 	settle := tool.SettleRequest{Key: e.in.Key, Number: theCall}
 	if !e.in.Retry {
 		settle.Grace = lateAnswer
 	}
-	err := workflow.ExecuteActivity(storeOptions(ctx, "find out what became of the call"), tool.SettleName, settle).Get(ctx, &result)
+	err = workflow.ExecuteActivity(storeOptions(ctx, "find out what became of the call"), tool.SettleName, settle).Get(ctx, &result)
 	if err != nil {
 		// Nothing is known of it, so it may have run.
 		result = tool.CallResult{State: tool.StateClaimed}
@@ -89,43 +95,42 @@ func (e *execution) fence(n int) int64 {
 
 // judge says how the execution ends after a try; known is false where another try is to be made.
 func (e *execution) judge(now time.Time, t tries, r tool.CallResult) (outcome approval.Outcome, known bool) {
-	again := t.lost < lostTries && e.canceled == nil
-	switch r.State {
-	case tool.StateDone:
+	switch {
+	case r.State == tool.StateDone:
 		return approval.Outcome{
 			Kind: approval.OutcomeCompleted, ToolError: r.ToolError, Calls: theCall, Digest: r.Digest, Bytes: r.Bytes,
 		}, true
-	case tool.StateRefused:
-		return approval.Outcome{Kind: approval.OutcomeFailed, Code: r.Code, Message: r.Message}, true
-	case tool.StateNone:
-		switch {
-		case e.canceled != nil:
-			return e.calledOff(r), true
-		case again && (now.Before(t.until) || r.Code == ""):
-			return approval.Outcome{}, false
-		case r.Code == "":
-			return approval.Outcome{Kind: approval.OutcomeFailed, Code: CodeWorkerLost, Message: "the workers that should make the call were lost; it was not made"}, true
-		default:
-			return approval.Outcome{Kind: approval.OutcomeFailed, Code: r.Code, Message: r.Message}, true
-		}
-	case tool.StateClaimed:
-		switch {
-		case e.canceled != nil:
-			return e.calledOff(r), true
-		case e.in.Retry && again && t.made < lostTries:
-			return approval.Outcome{}, false
-		default:
-			return approval.Outcome{Kind: approval.OutcomeUnknown, Code: r.Code, Message: r.Message, Calls: theCall}, true
-		}
-	default:
+	case e.canceled != nil && r.State != tool.StateRefused:
+		return e.calledOff(t), true
+	case e.again(now, t, r):
+		return approval.Outcome{}, false
+	case t.mayHaveRun:
 		return approval.Outcome{Kind: approval.OutcomeUnknown, Code: r.Code, Message: r.Message, Calls: theCall}, true
+	case r.Code == "":
+		return approval.Outcome{Kind: approval.OutcomeFailed, Code: CodeWorkerLost, Message: saidNotMade}, true
+	default:
+		return approval.Outcome{Kind: approval.OutcomeFailed, Code: r.Code, Message: r.Message}, true
 	}
 }
 
-// calledOff is the outcome of an execution that was called off after a try whose call has no answer.
-func (e *execution) calledOff(r tool.CallResult) approval.Outcome {
+// again reports whether a call without an answer is to be made again.
+func (e *execution) again(now time.Time, t tries, r tool.CallResult) bool {
+	switch r.State {
+	case tool.StateNone:
+		return t.lost < lostTries && (r.Code == "" || now.Before(t.until))
+	case tool.StateClaimed:
+		return e.in.Retry && t.made < lostTries
+	case tool.StateRefused, tool.StateDone:
+		return false
+	default:
+		return false
+	}
+}
+
+// calledOff is the outcome of an execution that was called off before there was an answer.
+func (e *execution) calledOff(t tries) approval.Outcome {
 	switch {
-	case r.State != tool.StateClaimed:
+	case !t.mayHaveRun:
 		return approval.Outcome{Kind: approval.OutcomeCancelled}
 	case e.in.Retry:
 		return approval.Outcome{Kind: approval.OutcomeCancelled, Code: CodeCalledOff, Message: saidCalledOff, Calls: theCall}

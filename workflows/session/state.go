@@ -24,36 +24,15 @@ type State struct {
 	Terminate *Terminate `json:"terminate,omitempty"`
 }
 
-// register takes signals as they come, for the life of the run.
+// register installs the queries.
 func (s *keeper) register(ctx workflow.Context) error {
 	s.terminate = s.Terminate
 	if err := workflow.SetQueryHandlerWithOptions(ctx, QuerySnapshot, func() (Snapshot, error) { return s.snapshot(), nil },
 		workflow.QueryHandlerOptions{Description: "the session, its leases and its last hooks"}); err != nil {
 		return err
 	}
-	if err := workflow.SetQueryHandlerWithOptions(ctx, QueryLeases, func() ([]Lease, error) { return s.snapshot().Leases, nil },
-		workflow.QueryHandlerOptions{Description: "what keeps the session resident; a lease is over when its time is"}); err != nil {
-		return err
-	}
-	receive(ctx, SignalPaused, s.onPaused)
-	receive(ctx, SignalResuming, s.onResuming)
-	receive(ctx, SignalSettled, s.onSettled)
-	receive(ctx, SignalTouch, s.onTouch)
-	receive(ctx, SignalTerminate, s.onTerminate)
-	return nil
-}
-
-func receive[T any](ctx workflow.Context, name string, take func(workflow.Context, T)) {
-	workflow.GoNamed(ctx, "receive "+name, func(ctx workflow.Context) {
-		channel := workflow.GetSignalChannel(ctx, name)
-		for {
-			var in T
-			if !channel.Receive(ctx, &in) || ctx.Err() != nil {
-				return
-			}
-			take(ctx, in)
-		}
-	})
+	return workflow.SetQueryHandlerWithOptions(ctx, QueryLeases, func() ([]Lease, error) { return s.snapshot().Leases, nil },
+		workflow.QueryHandlerOptions{Description: "what keeps the session resident; a lease is over when its time is"})
 }
 
 // drain takes every signal that has arrived, without blocking.
@@ -83,7 +62,6 @@ func (s *keeper) onPaused(ctx workflow.Context, in Hook) {
 	if extra := len(s.Leases) - leasesKept; extra > 0 {
 		s.Leases = append([]Lease{}, s.Leases[extra:]...)
 	}
-	s.describe(ctx)
 }
 
 func (s *keeper) onResuming(ctx workflow.Context, in Hook) {
@@ -98,7 +76,6 @@ func (s *keeper) onResuming(ctx workflow.Context, in Hook) {
 func (s *keeper) onSettled(ctx workflow.Context, in Hook) {
 	s.note(ctx, "settled", in)
 	s.release(in.PauseID)
-	s.describe(ctx)
 }
 
 func (s *keeper) onTouch(ctx workflow.Context, in Touch) {

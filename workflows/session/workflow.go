@@ -57,7 +57,6 @@ func newSession(ctx workflow.Context, in Input) *keeper {
 func (s *keeper) live(ctx workflow.Context) (Snapshot, error) {
 	s.drain(ctx)
 	for !s.over(ctx) {
-		s.describe(ctx)
 		if s.sleep(ctx) {
 			s.drain(ctx)
 			return Snapshot{}, s.goOn(ctx)
@@ -78,11 +77,21 @@ func (s *keeper) sleep(ctx workflow.Context) (big bool) {
 	defer stop()
 	timer := workflow.NewTimerWithOptions(timerCtx, s.expiresAt().Sub(workflow.Now(ctx)),
 		workflow.TimerOptions{Summary: "the session expires, unless it is used"})
-	err := workflow.Await(ctx, func() bool {
-		big = s.terminate == nil && rolloverDue(ctx)
-		return timer.IsReady() || s.terminate != nil || big
-	})
-	return big && err == nil
+	selector := workflow.NewSelector(ctx)
+	selector.AddFuture(timer, func(workflow.Future) {})
+	selector.AddReceive(ctx.Done(), func(workflow.ReceiveChannel, bool) {})
+	for _, name := range []string{SignalPaused, SignalResuming, SignalSettled, SignalTouch, SignalTerminate} {
+		// Taken by the loop itself: what another coroutine had taken and not seen to yet would be lost when the run is replaced.
+		selector.AddReceive(workflow.GetSignalChannel(ctx, name), func(workflow.ReceiveChannel, bool) { s.drain(ctx) })
+	}
+	for !timer.IsReady() && s.terminate == nil && ctx.Err() == nil {
+		if rolloverDue(ctx) {
+			return true
+		}
+		s.describe(ctx)
+		selector.Select(ctx)
+	}
+	return false
 }
 
 func (s *keeper) expiresAt() time.Time {
