@@ -41,9 +41,11 @@ func isTrue(hint *bool) bool { return hint != nil && *hint }
 type CallRequest struct {
 	Address   string
 	Arguments json.RawMessage
-	// Key is sent upstream as idempotency key, in _meta; empty: none.
+	// Key is sent upstream as idempotency key, in _meta and over HTTP also as a header: see [KeyMeta]. Empty: none.
 	Key string
-	// Elicit answers what the tool asks for while it is called; nil: it is told that nobody can be asked.
+	// Elicit answers what the tool asks for while it is called, one question at a time; nil: the tool is told that the person called
+	// it off, see [CallResult].Unanswered. The time it takes is no part of the source's timeout. An error of it tells the tool that
+	// nobody could be asked.
 	Elicit func(ctx context.Context, question approval.Request) (approval.Decision, error)
 }
 
@@ -51,22 +53,40 @@ type CallRequest struct {
 type CallResult struct {
 	Result    json.RawMessage // the JSON of the result, as it came
 	ToolError bool
+	// Unanswered says that something was asked while the call was made, and that nobody could be asked: see [CallRequest].Elicit.
+	Unanswered bool
 }
 
-// CallError tells of a call that got no answer.
+// The codes of a [CallError].
+const (
+	CodeUnreachable  = "upstream_unreachable"  // no connection, or it ended; or the upstream said so of what is behind it
+	CodeTimeout      = "upstream_timeout"      // no answer in time, or the caller gave up
+	CodeRefused      = "upstream_refused"      // the upstream answered that it does not make this call
+	CodeUnauthorized = "upstream_unauthorized" // it does not accept what it was given as proof of who calls
+	CodeProtocol     = "upstream_protocol"     // it answered something that cannot be understood
+)
+
+// CallError tells of a call that has no result.
 type CallError struct {
 	Address string
 	// Sent says that the call may have reached the tool.
 	Sent bool
-	// Code is upstream_unreachable, upstream_timeout, upstream_refused, upstream_unauthorized or upstream_protocol.
-	Code  string
-	Cause error
+	// Answered says that the upstream answered, and that the call is known not to have succeeded.
+	Answered bool
+	Code     string
+	// Message is what the upstream itself says of a refusal, for whoever has called, at most 500 characters; often empty. It is no part
+	// of the error's text.
+	Message string
+	Cause   error
 }
 
 func (e *CallError) Error() string { return fmt.Sprintf("call %s: %s", e.Address, e.Code) }
 
 // Unwrap gives the cause, for logs; it never goes to a client.
 func (e *CallError) Unwrap() error { return e.Cause }
+
+// Unknown reports whether it is not known what became of the call: it may have had its effect.
+func (e *CallError) Unknown() bool { return e.Sent && !e.Answered }
 
 // Hit is a tool that a search found.
 type Hit struct {
