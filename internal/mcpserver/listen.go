@@ -1,0 +1,125 @@
+package mcpserver
+
+import (
+	"context"
+	"errors"
+	"time"
+)
+
+// listen serves the standing stream: answers that nobody has read come first, then what the server has to say. A position of -1
+// begins now.
+func (l *listener) listen(after int64) error {
+	waiting, err := l.undelivered()
+	if err != nil {
+		return err
+	}
+	l.begin()
+	if l.comment("keepalive") != nil {
+		return nil
+	}
+	if len(waiting) > 0 {
+		return l.deliver()
+	}
+	l.adopt()
+	own := newSink()
+	l.rt.standing.attach(own, endSuperseded)
+	defer l.rt.standing.detach(own)
+	if l.rt.ended() {
+		return nil // between, it was put to sleep: the client comes again
+	}
+	if l.start(&after) != nil {
+		return nil
+	}
+	look := time.NewTicker(l.e.Settings.Timing.Sweep)
+	defer look.Stop()
+	for {
+		switch l.follow(own, &after, look.C) {
+		case endNone:
+			if l.look(&after) {
+				return l.deliver()
+			}
+		case endReplay:
+			return l.deliver()
+		default:
+			return nil
+		}
+		if l.closed() {
+			return nil
+		}
+	}
+}
+
+// adopt takes over what replicas that have gone left of this session: its client may have lost the ids by which it could ask.
+func (l *listener) adopt() {
+	ctx, cancel := context.WithTimeout(l.q.Context(), storeTimeout)
+	defer cancel()
+	running, err := l.e.Store.RunningStreams(ctx, l.row.ID)
+	if err != nil {
+		return // the client comes again
+	}
+	for _, row := range running {
+		if row.Until.Before(l.e.Now()) {
+			l.e.takeOver(l.q, l.row, row)
+		}
+	}
+}
+
+// start replays what came after a position, or tells the client the position at which it begins.
+func (l *listener) start(after *int64) error {
+	if *after >= 0 {
+		return l.catchUp(standingStream, after)
+	}
+	*after = 0
+	for {
+		events, err := l.events(standingStream, *after)
+		if err != nil {
+			return err
+		}
+		if len(events) > 0 {
+			*after = events[len(events)-1].Seq
+		}
+		if len(events) < page {
+			break
+		}
+	}
+	if l.protocol < protocolPolling {
+		return nil
+	}
+	if err := l.frame(frame{stream: standingStream, seq: *after, priming: true}); err != nil {
+		return err
+	}
+	return l.control.Flush()
+}
+
+// look finds what other replicas have written meanwhile. It reports whether answers wait that nobody can still be writing to their POST.
+func (l *listener) look(after *int64) bool {
+	if l.catchUp(standingStream, after) != nil {
+		return false
+	}
+	waiting, err := l.undelivered()
+	if err != nil {
+		return false
+	}
+	old := l.e.Now().Add(-2 * l.e.Settings.Timing.Grace)
+	for _, each := range waiting {
+		if each.DoneAt.Before(old) {
+			return true
+		}
+	}
+	return false
+}
+
+// closed reports whether the client has gone, or the session has ended at another replica.
+func (l *listener) closed() bool {
+	if l.q.Context().Err() != nil {
+		return true
+	}
+	_, err := l.e.lookup(l.q.Context(), l.row.ID)
+	return errors.Is(err, errTerminated) || errors.Is(err, errNoSession)
+}
+
+func (rt *runtime) ended() bool {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	return rt.closed != nil
+}
