@@ -29,7 +29,7 @@ func TestAPITokensArePutReadUsedAndRevoked(t *testing.T) {
 	require.NoError(t, opened.TouchAPIToken(ctx, "a", monday.Add(time.Minute)))
 	require.NoError(t, opened.TouchAPIToken(ctx, "a", monday), "an earlier use that is noted later")
 	require.NoError(t, opened.TouchAPIToken(ctx, "none", monday))
-	want.Role = "owner"
+	want.Role, want.Account = "owner", "ann"
 	require.NoError(t, opened.PutAPIToken(ctx, want))
 	want.LastUsedAt = monday.Add(time.Minute)
 	got, err := opened.APITokenByID(ctx, "a")
@@ -67,6 +67,7 @@ func TestNobodyRaisesAnAPITokenWithoutKeys(t *testing.T) {
 	for _, tc := range []struct{ name, tamper string }{
 		{"another role", `UPDATE api_token SET role = 'owner' WHERE id = 'a'`},
 		{"a longer life", `UPDATE api_token SET expires_at = 0 WHERE id = 'a'`},
+		{"another account", `UPDATE api_token SET account = 'ann' WHERE id = 'a'`},
 		{"the hash of another", `UPDATE api_token SET hash = (SELECT hash FROM api_token WHERE id = 'b') WHERE id = 'a'`},
 		{"a hash in clear", `UPDATE api_token SET hash = x'0102' WHERE id = 'a'`},
 		{"not revoked any more", `UPDATE api_token SET hash = NULL WHERE id = 'a'`},

@@ -113,6 +113,35 @@ func TestADatabaseOfTheFirstReleaseKeepsEverything(t *testing.T) {
 	require.Len(t, places, 1, "the table is filled once")
 }
 
+// beforeGateway turns the database of dir into one of the release that had no gateway.
+func beforeGateway(t *testing.T, dir string) {
+	t.Helper()
+	db, err := sql.Open("sqlite", "file:"+dbPath(dir))
+	require.NoError(t, err)
+	db.SetMaxOpenConns(1)
+	provider, err := goose.NewProvider(goose.DialectSQLite3, db, os.DirFS("migrations/sqlite"),
+		goose.WithGoMigrations(goose.NewGoMigration(3, nil, nil)))
+	require.NoError(t, err)
+	_, err = provider.DownTo(t.Context(), 4)
+	require.NoError(t, err)
+	require.NoError(t, db.Close())
+}
+
+func TestADatabaseWithoutGatewayKeepsItsTokens(t *testing.T) {
+	t.Parallel()
+	opened, dir := open(t)
+	require.NoError(t, opened.PutAPIToken(t.Context(), apiToken("a")))
+	require.NoError(t, opened.PutSession(t.Context(), session("s")))
+	require.NoError(t, opened.Close())
+	beforeGateway(t, dir)
+
+	migrated := again(t, dir)
+	got, err := migrated.APITokenByID(t.Context(), "a")
+	require.NoError(t, err)
+	require.Equal(t, apiToken("a"), got)
+	require.NoError(t, migrated.PutSession(t.Context(), session("s")))
+}
+
 func TestADamagedRowDoesNotHinderTheMigration(t *testing.T) {
 	t.Parallel()
 	opened, dir := open(t)

@@ -35,6 +35,49 @@ func TestNoSecretIsReadableOnDiskOrInText(t *testing.T) {
 	require.NoError(t, err)
 	request.Result = []byte("result-s3cr3t")
 
+	requireNoSecretOnDisk(t, dir)
+	engine, err := opened.Engine(t.Context(), "e")
+	require.NoError(t, err)
+	for _, each := range []any{engine, want, shared, minted, ofAPI, request, store.Effective{Desired: want}} {
+		require.NotContains(t, fmt.Sprintf("%v %+v %#v", each, each, each), "s3cr3t")
+	}
+}
+
+func TestNoSecretOfTheGatewayIsReadableOnDiskOrInText(t *testing.T) {
+	t.Parallel()
+	opened, dir := open(t)
+	ctx := t.Context()
+	require.NoError(t, opened.PutSession(ctx, session("s")))
+	require.NoError(t, opened.OpenStream(ctx, stream("s", "x", "1")))
+	said := store.Event{Session: "s", Stream: "x", Data: []byte("event-s3cr3t")}
+	_, err := opened.AppendEvent(ctx, said)
+	require.NoError(t, err)
+	item := store.InboxItem{Session: "s", Message: []byte("inbox-s3cr3t")}
+	_, err = opened.PutInbox(ctx, item)
+	require.NoError(t, err)
+	putExecution(t, opened, execution(1))
+	row := pause(1, 1)
+	require.NoError(t, opened.RecordPaused(ctx, row, step(1, 1, store.EventPaused)))
+	row.Pause = accepted(row.Pause)
+	require.NoError(t, opened.RecordDecided(ctx, row.Pause, nil))
+	done := call(1, 1)
+	finishCall(t, opened, done)
+	done.Result = []byte("result-s3cr3t")
+	require.NoError(t, opened.SettleExecution(ctx, keyOf(1), completed(), monday))
+	at := direct("a")
+	_, _, err = opened.BeginDirect(ctx, []store.Direct{at})
+	require.NoError(t, err)
+	at.Result = []byte("result-s3cr3t")
+	require.NoError(t, opened.FinishDirect(ctx, at))
+
+	requireNoSecretOnDisk(t, dir)
+	for _, each := range []any{session("s"), stream("s", "x"), said, item, execution(1), row, done, at} {
+		require.NotContains(t, fmt.Sprintf("%v %+v %#v %s", each, each, each, each), "s3cr3t")
+	}
+}
+
+func requireNoSecretOnDisk(t *testing.T, dir string) {
+	t.Helper()
 	files, err := filepath.Glob(dbPath(dir) + "*")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
@@ -42,11 +85,6 @@ func TestNoSecretIsReadableOnDiskOrInText(t *testing.T) {
 		data, err := os.ReadFile(file)
 		require.NoError(t, err)
 		require.NotContains(t, string(data), "s3cr3t", file)
-	}
-	engine, err := opened.Engine(t.Context(), "e")
-	require.NoError(t, err)
-	for _, each := range []any{engine, want, shared, minted, ofAPI, request, store.Effective{Desired: want}} {
-		require.NotContains(t, fmt.Sprintf("%v %+v %#v", each, each, each), "s3cr3t")
 	}
 }
 
