@@ -21,6 +21,8 @@ type Config struct {
 	Fleet     Fleet     `yaml:"fleet"`
 	Gateway   Gateway   `yaml:"gateway"`
 	OIDC      OIDC      `yaml:"oidc"`
+	Sources   Sources   `yaml:"sources"`
+	Policy    Policy    `yaml:"policy"`
 	Sessions  Sessions  `yaml:"sessions"`
 	Approvals Approvals `yaml:"approvals"`
 	Codec     Codec     `yaml:"codec"`
@@ -88,6 +90,16 @@ const (
 	AuthToken = "token"
 	AuthNone  = "none"
 )
+
+// Sources says where tools come from.
+type Sources struct {
+	File string `yaml:"file" shown:"none: there are no tools" doc:"JSON file of MCP servers, as an object mcpServers, whose tools the gateway offers"`
+}
+
+// Policy says which tool calls may be made.
+type Policy struct {
+	File string `yaml:"file" shown:"none: the tools' own annotations decide" doc:"YAML file of rules on tool calls; it is read again when it changes"`
+}
 
 // Codec is the settings of the endpoint at which the Temporal UI and CLI have payloads unsealed.
 type Codec struct {

@@ -26,6 +26,8 @@ func (c *Config) Validate() error {
 	v.duration("fleet.interval", c.Fleet.Interval, 5*time.Second, 24*time.Hour)
 	v.gateway(c.Gateway)
 	v.oidc(c.OIDC, c.Gateway.PublicURL)
+	v.file("sources.file", c.Sources.File)
+	v.file("policy.file", c.Policy.File)
 	v.sessions(c.Sessions)
 	v.approvals(c.Approvals, c.Temporal)
 	v.codec(c.Codec)
@@ -56,6 +58,10 @@ func (v *validator) paths(c *Config) {
 		v.require(c.Store.Path != "", "store.path", "name a file")
 		v.require(c.Keys.Dir != "", "keys.dir", "name a folder")
 	}
+}
+
+func (v *validator) file(path, name string) {
+	v.require(strings.TrimSpace(name) == name, path, "give a file's name without blanks around it")
 }
 
 func (v *validator) temporal(t Temporal) {
