@@ -17,9 +17,6 @@ func (l *listener) listen(after int64) error {
 	if l.comment("keepalive") != nil {
 		return nil
 	}
-	if len(waiting) > 0 {
-		return l.deliver()
-	}
 	l.adopt()
 	own := newSink()
 	l.rt.standing.attach(own, endSuperseded)
@@ -27,20 +24,22 @@ func (l *listener) listen(after int64) error {
 	if l.rt.ended() {
 		return nil // between, it was put to sleep: the client comes again
 	}
-	if l.start(&after) != nil {
+	if err := l.position(&after); err != nil {
+		return err
+	}
+	if len(waiting) > 0 && l.deliver() != nil || l.prime(after) != nil {
 		return nil
 	}
 	look := time.NewTicker(l.e.Settings.Timing.Sweep)
 	defer look.Stop()
 	for {
-		switch l.follow(own, &after, look.C) {
-		case endNone:
-			if l.look(&after) {
-				return l.deliver()
+		why := l.follow(own, &after, look.C)
+		switch {
+		case why == endReplay, why == endNone && l.look(&after):
+			if l.deliver() != nil || l.prime(after) != nil {
+				return nil
 			}
-		case endReplay:
-			return l.deliver()
-		default:
+		case why != endNone:
 			return nil
 		}
 		if l.closed() {
@@ -64,8 +63,8 @@ func (l *listener) adopt() {
 	}
 }
 
-// start replays what came after a position, or tells the client the position at which it begins.
-func (l *listener) start(after *int64) error {
+// position replays what came after a position, or finds the one at which the client begins.
+func (l *listener) position(after *int64) error {
 	if *after >= 0 {
 		return l.catchUp(standingStream, after)
 	}
@@ -79,13 +78,17 @@ func (l *listener) start(after *int64) error {
 			*after = events[len(events)-1].Seq
 		}
 		if len(events) < page {
-			break
+			return nil
 		}
 	}
+}
+
+// prime tells a client its position, by which it goes on after a cut.
+func (l *listener) prime(at int64) error {
 	if l.protocol < protocolPolling {
 		return nil
 	}
-	if err := l.frame(frame{stream: standingStream, seq: *after, priming: true}); err != nil {
+	if err := l.frame(frame{stream: standingStream, seq: at, priming: true}); err != nil {
 		return err
 	}
 	return l.control.Flush()

@@ -186,7 +186,7 @@ func (e *Endpoint) hold(w http.ResponseWriter, q *request, s *stream) error {
 // settle answers a POST whose stream has left its first mode.
 func (e *Endpoint) settle(w http.ResponseWriter, q *request, s *stream) error {
 	s.mu.Lock()
-	mode, why, answers, sink := s.mode, s.why, s.answers, s.sink
+	mode, why, answers, sink := s.mode, s.why, s.answers, s.post
 	s.mu.Unlock()
 	switch mode {
 	case streamAborted:
@@ -199,7 +199,7 @@ func (e *Endpoint) settle(w http.ResponseWriter, q *request, s *stream) error {
 	case streamQuick, streamLogged:
 	}
 	if sink == nil {
-		return nil // it was superseded before it began
+		return nil // its client had gone
 	}
 	f := e.newFollower(w, q, s.rt.id, s.rt.meta.Protocol)
 	f.begin()

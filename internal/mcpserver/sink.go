@@ -20,7 +20,7 @@ const (
 	endClosed         // the runtime has ended
 	endGone           // the client has gone, or the endpoint stops
 	endRotated        // it was open for long enough
-	endReplay         // something else has to be delivered first
+	endReplay         // something else has to be delivered now; then it goes on
 )
 
 // frame is one event of a stream. Its parts are not copied together: a message may be large.
@@ -41,6 +41,7 @@ type sink struct {
 	frames  []frame
 	pending int // bytes that are not written
 	why     end
+	kicked  bool // something else has to be delivered, and then it goes on
 	wait    time.Duration // of endRetry
 	cut     func()        // makes a write that hangs fail
 }
@@ -102,9 +103,21 @@ func (s *sink) waits() time.Duration {
 func (s *sink) take() ([]frame, end) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	frames := s.frames
+	frames, why := s.frames, s.why
 	s.frames = nil
-	return frames, s.why
+	if s.kicked && why == endNone {
+		why = endReplay
+	}
+	s.kicked = false
+	return frames, why
+}
+
+// kick has whoever reads it look elsewhere first.
+func (s *sink) kick() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.kicked = true
+	s.signal()
 }
 
 // wrote says that bytes wait no more.

@@ -41,8 +41,7 @@ func (s *standing) undelivered() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.sink != nil {
-		s.sink.finish(endReplay)
-		s.sink = nil
+		s.sink.kick()
 	}
 }
 

@@ -39,6 +39,7 @@ type stream struct {
 	open     []json.RawMessage
 	answers  []answered
 	attached bool  // its POST is still there
+	post     *sink // what its POST reads, if it is a stream
 	sink     *sink // whoever reads it now; nil: nobody
 }
 
@@ -150,7 +151,8 @@ func (s *stream) logLocked(ctx context.Context) error {
 		return err
 	}
 	if s.attached {
-		s.sink = newSink()
+		s.post = newSink()
+		s.sink = s.post
 	}
 	s.push(frame{stream: s.id, seq: 1, priming: true})
 	s.mode = streamLogged
