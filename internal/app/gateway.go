@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/http"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -14,15 +15,22 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/api"
 	"github.com/holdfast-mcp/holdfast/internal/auth"
 	"github.com/holdfast-mcp/holdfast/internal/buildinfo"
+	"github.com/holdfast-mcp/holdfast/internal/catalog"
 	"github.com/holdfast-mcp/holdfast/internal/config"
 	"github.com/holdfast-mcp/holdfast/internal/diagnosis"
+	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
+	"github.com/holdfast-mcp/holdfast/internal/domain/policy"
+	"github.com/holdfast-mcp/holdfast/internal/executions"
 	"github.com/holdfast-mcp/holdfast/internal/keys"
+	"github.com/holdfast-mcp/holdfast/internal/mcpserver"
 	"github.com/holdfast-mcp/holdfast/internal/store"
 	"github.com/holdfast-mcp/holdfast/internal/telemetry"
 	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
+	"github.com/holdfast-mcp/holdfast/internal/web"
 	"github.com/holdfast-mcp/holdfast/internal/workerhost"
 	"github.com/holdfast-mcp/holdfast/workflows/connection"
 	"github.com/holdfast-mcp/holdfast/workflows/engine"
+	"github.com/holdfast-mcp/holdfast/workflows/session"
 )
 
 // GatewayStopBudget is how long a gateway takes to stop at most: streams end, requests drain, telemetry is flushed.
@@ -42,12 +50,13 @@ func WorkerAndGateway(o Options) fx.Option {
 
 func gatewayParts() fx.Option {
 	return fx.Options(
-		fx.Provide(provideTokens, provideAPI, provideGateway),
+		fx.Provide(
+			provideTokens, provideProvider, provideAuthenticator, provideMetadata,
+			provideSessionClient, provideSessions, provideEngine, provideMCP, provideWeb, provideAPI, provideGateway,
+		),
 		fx.Invoke(func(*GatewayServer) {}),
 	)
 }
-
-func provideTokens(s *store.Store) *auth.Tokens { return auth.NewTokens(s, nil) }
 
 // APIParams are what the API is made of.
 type APIParams struct {
@@ -58,6 +67,13 @@ type APIParams struct {
 	Store     *store.Store
 	Keys      *keys.Keys
 	Tokens    *auth.Tokens
+	Auth      *auth.Authenticator
+	Metadata  *auth.Metadata
+	Engine    executions.Engine
+	Catalog   *catalog.Sources
+	Policy    policySource
+	Sessions  *mcpserver.DurableSessions
+	Workflows *session.Client
 	Client    client.Client
 	Metrics   *telemetry.Metrics
 	Log       *slog.Logger
@@ -74,7 +90,7 @@ func provideAPI(p APIParams) (*api.API, error) {
 	})
 	p.Lifecycle.Append(fx.StopHook(reader.Close))
 	made, err := api.New(api.Params{
-		Store: p.Store, Tokens: p.Tokens, Connections: connections, Engines: engine.NewClient(p.Client, queue),
+		Store: p.Store, Tokens: p.Tokens, Auth: p.Auth, Metadata: p.Metadata, Connections: connections, Engines: engine.NewClient(p.Client, queue),
 		Diagnosis: reader, Resolver: resolver, Reload: api.DisposeInstance, Metrics: p.Metrics.Handler(), Log: p.Log,
 		Build: buildinfo.Read(), StoreHealth: api.StoreCheck(p.Store.Ping), StoreWritable: api.StoreCheck(p.Store.Writable),
 		TemporalHealth: func(ctx context.Context) error {
@@ -83,14 +99,37 @@ func provideAPI(p APIParams) (*api.API, error) {
 		},
 		Settings: api.Settings{
 			Open: cfg.Gateway.Auth == config.AuthNone, ReadOnly: cfg.Gateway.ReadOnly, Hosts: cfg.Gateway.Hosts,
-			AnyAddress: !config.Loopback(cfg.Gateway.Listen), Origins: cfg.Gateway.Origins,
+			AnyAddress: !config.Loopback(cfg.Gateway.Listen), Origins: cfg.Gateway.Origins, PublicURL: cfg.Gateway.PublicURL,
 		},
+		GatewayParams: gatewayRoutes(p),
 	})
 	if err != nil {
 		return nil, fmt.Errorf("make API: %w", err)
 	}
 	p.Lifecycle.Append(fx.StopHook(made.Close))
 	return made, nil
+}
+
+// gatewayRoutes is what the routes of sessions, executions and approvals need.
+func gatewayRoutes(p APIParams) api.GatewayParams {
+	return api.GatewayParams{
+		Executions: p.Engine, Records: p.Store, Tools: p.Catalog, Sessions: apiSessions{p.Workflows, p.Sessions},
+		Visible: func(who approval.Identity, tool catalog.Tool) bool {
+			return p.Policy(context.Background()).Judge(who.Account, tool).Effect != policy.Deny
+		},
+	}
+}
+
+// apiSessions ends sessions by their row, which is final at once, and reads them from their workflows.
+type apiSessions struct {
+	*session.Client
+
+	durable *mcpserver.DurableSessions
+}
+
+// Terminate implements [api.Sessions].
+func (s apiSessions) Terminate(ctx context.Context, id string, in session.Terminate) error {
+	return s.durable.Terminate(ctx, id, in.By, time.Now())
 }
 
 // GatewayParams are what the gateway's server is made of.
@@ -101,8 +140,29 @@ type GatewayParams struct {
 	Shutdowner fx.Shutdowner
 	Options    Options
 	API        *api.API
+	MCP        *mcpserver.Endpoint
+	Web        *web.Web
+	Metadata   *auth.Metadata
 	Tokens     *auth.Tokens
 	Log        *slog.Logger
+}
+
+// routes keeps the MCP transport, the pages and what OAuth clients look for apart from the API, which has all other paths. Each
+// checks Host and Origin itself.
+func routes(p GatewayParams) http.Handler {
+	mux := http.NewServeMux()
+	for _, path := range mcpserver.Paths() {
+		mux.Handle(path, p.MCP.Handler())
+	}
+	for _, path := range p.Metadata.Routes() {
+		mux.Handle(path, p.Metadata)
+	}
+	pages := p.Web.Handler()
+	for _, pattern := range web.Routes() {
+		mux.Handle(pattern, pages)
+	}
+	mux.Handle("/", p.API.Handler())
+	return mux
 }
 
 // GatewayServer is the gateway's socket.
@@ -112,7 +172,7 @@ type GatewayServer struct{ Listener *workerhost.Listener }
 func (g *GatewayServer) URL() string { return "http://" + g.Listener.Address() }
 
 func provideGateway(p GatewayParams) *GatewayServer {
-	listener := workerhost.NewListener("gateway", p.Options.Config.Gateway.Listen, p.API.Handler(), p.Log, end(p.Shutdowner))
+	listener := workerhost.NewListener("gateway", p.Options.Config.Gateway.Listen, routes(p), p.Log, end(p.Shutdowner))
 	p.Lifecycle.Append(fx.Hook{
 		OnStart: func(ctx context.Context) error {
 			if err := mayListen(ctx, p); err != nil {
@@ -122,6 +182,8 @@ func provideGateway(p GatewayParams) *GatewayServer {
 		},
 		OnStop: func(ctx context.Context) error {
 			p.API.Drain()
+			p.Web.Drain()
+			p.MCP.Drain()
 			return drain(listener)(ctx)
 		},
 	})

@@ -54,7 +54,7 @@ func common(o Options, r role) fx.Option {
 		telemetry.Module,
 		telemetry.FxLogger,
 		temporalclient.Module,
-		fx.Provide(telemetryOptions, openKeys, openStore, temporalOptions),
+		fx.Provide(telemetryOptions, openKeys, openStore, temporalOptions, provideRules, providePolicy, provideCatalog),
 	)
 }
 

@@ -15,6 +15,7 @@ import (
 	fleetactivity "github.com/holdfast-mcp/holdfast/activities/fleet"
 	"github.com/holdfast-mcp/holdfast/activities/session"
 	"github.com/holdfast-mcp/holdfast/activities/tool"
+	"github.com/holdfast-mcp/holdfast/internal/catalog"
 	"github.com/holdfast-mcp/holdfast/internal/config"
 	"github.com/holdfast-mcp/holdfast/internal/fleet"
 	"github.com/holdfast-mcp/holdfast/internal/keys"
@@ -38,7 +39,7 @@ func Worker(o Options) fx.Option {
 
 func workerParts() fx.Option {
 	return fx.Options(
-		fx.Provide(provideUpstream, provideActivities, provideHost, provideHealth, provideCodec),
+		fx.Provide(provideActivities, provideHost, provideHealth, provideCodec),
 		fx.Invoke(func(Servers, *CodecServer) {}),
 	)
 }
@@ -52,7 +53,7 @@ type ActivityParams struct {
 	Store     *store.Store
 	Keys      *keys.Keys
 	Client    client.Client
-	Upstream  tool.Upstream
+	Catalog   *catalog.Sources
 	Log       *slog.Logger
 }
 
