@@ -71,7 +71,7 @@ func parsePages() (pages, error) {
 
 func functions() template.FuncMap {
 	return template.FuncMap{
-		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339) },
+		"iso":     func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") },
 		"moment":  func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05 UTC") },
 		"span":    span,
 		"visible": visible,
