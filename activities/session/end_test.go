@@ -16,10 +16,10 @@ import (
 
 // fake is a store that answers as scripted.
 type fake struct {
-	done              bool
-	err, pruneErr     error
-	before, pruneNow  time.Time
-	terminated, prune int
+	done             bool
+	err, pruneErr    error
+	before, pruneNow time.Time
+	terminated       int
 }
 
 func (f *fake) TerminateSession(context.Context, string, time.Time) (bool, error) {

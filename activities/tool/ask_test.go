@@ -61,10 +61,14 @@ func TestAToolIsToldWhatAPersonDecided(t *testing.T) {
 		{"accepted", func(p *approval.Pause) {
 			p.Decision = &approval.Decision{Action: approval.ActionAccept, Content: json.RawMessage(`{"n":1}`), By: "ann"}
 		}, approval.Decision{Action: approval.ActionAccept, Content: json.RawMessage(`{"n":1}`), By: "ann"}},
-		{"declined", func(p *approval.Pause) { p.Decision = &approval.Decision{Action: approval.ActionDecline, By: "ann"} },
-			approval.Decision{Action: approval.ActionDecline, By: "ann"}},
-		{"expired", func(p *approval.Pause) { p.Expired = true },
-			approval.Decision{Action: approval.ActionDecline, Reason: tool.ReasonTimeout}},
+		{
+			"declined", func(p *approval.Pause) { p.Decision = &approval.Decision{Action: approval.ActionDecline, By: "ann"} },
+			approval.Decision{Action: approval.ActionDecline, By: "ann"},
+		},
+		{
+			"expired", func(p *approval.Pause) { p.Expired = true },
+			approval.Decision{Action: approval.ActionDecline, Reason: tool.ReasonTimeout},
+		},
 		{"dropped", func(p *approval.Pause) { p.Dropped = true }, approval.Decision{Action: approval.ActionCancel}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

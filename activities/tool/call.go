@@ -35,15 +35,6 @@ const (
 	CodeNoTool = "tool_not_found"
 )
 
-// Codes of the catalog.
-const (
-	codeUnreachable  = "upstream_unreachable"
-	codeTimeout      = "upstream_timeout"
-	codeRefused      = "upstream_refused"
-	codeUnauthorized = "upstream_unauthorized"
-	codeProtocol     = "upstream_protocol"
-)
-
 // IdempotencyKey is what is sent upstream with each try of a call.
 func IdempotencyKey(key string, number int) string { return key + "/" + strconv.Itoa(number) }
 
@@ -133,7 +124,7 @@ func (a *Activities) upstream(ctx context.Context, in CallRequest, row store.Exe
 	})
 	var failure *catalog.CallError
 	if errors.As(err, &failure) && errors.Is(context.Cause(patient), context.DeadlineExceeded) {
-		failure.Code = codeTimeout
+		failure.Code = catalog.CodeTimeout
 	}
 	return answer, err
 }
@@ -141,20 +132,23 @@ func (a *Activities) upstream(ctx context.Context, in CallRequest, row store.Exe
 // calledOff reports whether an activity was cancelled by its workflow.
 func calledOff(ctx context.Context) bool { return temporal.IsCanceledError(context.Cause(ctx)) }
 
-// unanswered tells of a call without an answer. The claim of one that did not reach the tool is given back, once: a second try could
-// take away the claim of somebody else.
+// unanswered tells of a call without a result. The claim of one that did not reach the tool is given back, once: a second try could take
+// away the claim of somebody else.
 func (a *Activities) unanswered(ctx context.Context, call store.Call, cause error) (CallResult, error) {
-	failure := &catalog.CallError{Sent: true, Code: codeProtocol}
-	switch {
-	case errors.Is(cause, catalog.ErrNoTool):
-		failure = &catalog.CallError{Code: CodeNoTool}
-	default:
-		_ = errors.As(cause, &failure)
-	}
-	a.Log.WarnContext(ctx, "upstream call without an answer", "execution", call.Key, "address", failure.Address, "code", failure.Code,
+	failure := read(cause)
+	a.Log.WarnContext(ctx, "upstream call without a result", "execution", call.Key, "address", failure.Address, "code", failure.Code,
 		"sent", failure.Sent)
-	said := CallResult{State: StateClaimed, Code: failure.Code, Message: words(*failure)}
+	said := CallResult{State: StateClaimed, Code: failure.Code, Message: words(failure)}
+	switch {
+	case failure.Unknown():
+		return said, nil
+	case failure.Answered:
+		said.State = StateRefused
+	default:
+		said.State = StateNone
+	}
 	if failure.Sent {
+		// The claim stays: who finds it must not make the call again.
 		return said, nil
 	}
 	dropping, cancel := context.WithTimeout(context.WithoutCancel(ctx), dropWithin)
@@ -163,29 +157,47 @@ func (a *Activities) unanswered(ctx context.Context, call store.Call, cause erro
 	if err != nil || !dropped {
 		return CallResult{}, fmt.Errorf("give claim of call back: %w", errors.Join(err, cause))
 	}
-	said.State = StateNone
-	if isFinal(failure.Code) {
-		said.State = StateRefused
-	}
 	return said, nil
 }
 
-// isFinal reports whether a call would be refused again.
-func isFinal(code string) bool { return code != codeUnreachable && code != codeTimeout }
+// read takes what is not known for a call that may have run, and a tool that is missing for one that may come back: it was there when the
+// call was asked for, and its source may be down.
+func read(cause error) catalog.CallError {
+	var failure *catalog.CallError
+	if !errors.As(cause, &failure) {
+		return catalog.CallError{Sent: true, Code: catalog.CodeProtocol, Cause: cause}
+	}
+	read := *failure
+	switch {
+	case read.Sent:
+	case errors.Is(cause, catalog.ErrNoTool):
+		read.Code, read.Answered = CodeNoTool, false
+	case errors.Is(cause, context.DeadlineExceeded), errors.Is(cause, context.Canceled):
+		read.Code, read.Answered = catalog.CodeTimeout, false
+	}
+	return read
+}
 
 func words(e catalog.CallError) string {
-	switch e.Code {
-	case CodeNoTool:
-		return "there is no such tool any more; the call was not made"
-	case codeUnauthorized:
-		return "the upstream refuses our credentials"
-	case codeRefused:
-		return "the upstream refuses the call"
+	var said string
+	switch {
+	case e.Code == CodeNoTool:
+		said = "there is no such tool, or its source is down; the call was not made"
+	case e.Code == catalog.CodeUnauthorized:
+		said = "the upstream refuses our credentials"
+	case e.Code == catalog.CodeRefused:
+		said = "the upstream refuses the call"
+	case e.Unknown():
+		said = "the upstream gave no answer; the call may have run"
+	case e.Answered:
+		said = "the upstream answered with an error"
+	default:
+		said = "the upstream cannot be reached; the call was not made"
 	}
-	if e.Sent {
-		return "the upstream gave no answer; the call may have run"
+	if e.Message != "" {
+		said += ": " + e.Message
 	}
-	return "the upstream cannot be reached; the call was not made"
+	return said
 }
 
 // finish stores the answer before anybody is told of it.

@@ -90,8 +90,16 @@ func TestWhatBecameOfACallWithoutAnAnswer(t *testing.T) {
 	}{
 		{"cut off", &catalog.CallError{Sent: true, Code: "upstream_timeout", Cause: secret}, tool.StateClaimed, "upstream_timeout", true},
 		{"not reached", &catalog.CallError{Code: "upstream_unreachable", Cause: secret}, tool.StateNone, "upstream_unreachable", false},
-		{"refused", &catalog.CallError{Code: "upstream_unauthorized", Cause: secret}, tool.StateRefused, "upstream_unauthorized", false},
-		{"no such tool", &catalog.CallError{Code: "x", Cause: catalog.ErrNoTool}, tool.StateRefused, tool.CodeNoTool, false},
+		{"refused", &catalog.CallError{Code: "upstream_unauthorized", Answered: true, Cause: secret}, tool.StateRefused, "upstream_unauthorized", false},
+		{
+			"refused by the tool", &catalog.CallError{Code: "upstream_refused", Sent: true, Answered: true, Message: "no such folder", Cause: secret},
+			tool.StateRefused, "upstream_refused", true,
+		},
+		{"no such tool", &catalog.CallError{Code: "upstream_refused", Answered: true, Cause: catalog.ErrNoTool}, tool.StateNone, tool.CodeNoTool, false},
+		{
+			"given up while the tool was looked for", &catalog.CallError{Code: "upstream_refused", Answered: true, Cause: context.Canceled},
+			tool.StateNone, "upstream_timeout", false,
+		},
 		{"something else", secret, tool.StateClaimed, "upstream_protocol", true},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

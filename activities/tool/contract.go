@@ -33,7 +33,7 @@ const (
 	StateNone CallState = "none"
 	// StateDone means that the tool answered; its result is in the store.
 	StateDone CallState = "done"
-	// StateClaimed means that the call may have run, and that no answer is known.
+	// StateClaimed means that the call may have run, and that no result is known.
 	StateClaimed CallState = "claimed"
 	// StateRefused means that the upstream is known not to have done it, and would not do it if asked again.
 	StateRefused CallState = "refused"
@@ -46,7 +46,7 @@ type CallResult struct {
 	// Digest and Bytes are of the stored result.
 	Digest string `json:"digest,omitempty"`
 	Bytes  int    `json:"bytes,omitempty"`
-	// Code and Message say why there is no answer. They hold nothing that the upstream said.
+	// Code and Message say why there is no result. The message ends with what the upstream says of a refusal.
 	Code    string `json:"code,omitempty"`
 	Message string `json:"message,omitempty"`
 }

@@ -108,7 +108,8 @@ func TestARunThatHasEndedAnswersWithoutAWorker(t *testing.T) {
 		action approval.Action
 		want   execution.Verdict
 	}{
-		{bob, approval.ActionDecline, execution.VerdictRepeated}, {bob, approval.ActionAccept, execution.VerdictConflict},
+		{bob, approval.ActionDecline, execution.VerdictRepeated},
+		{bob, approval.ActionAccept, execution.VerdictConflict},
 		{r.owner, approval.ActionAccept, execution.VerdictConflict},
 	} {
 		got, err := resume(tc.who, tc.action)

@@ -76,6 +76,7 @@ type Resume struct {
 // Verdict says what became of a wish to decide.
 type Verdict = approval.Verdict
 
+// The verdicts.
 const (
 	VerdictDecided  = approval.VerdictDecided
 	VerdictRepeated = approval.VerdictRepeated
@@ -112,6 +113,7 @@ type Cancel struct {
 // Phase is where an execution is.
 type Phase string
 
+// The phases.
 const (
 	PhaseWaiting Phase = "waiting" // for a person
 	PhaseCalling Phase = "calling" // the upstream

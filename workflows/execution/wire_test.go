@@ -39,8 +39,17 @@ func TestWireNamesNeverChange(t *testing.T) {
 	}
 	seen := map[reflect.Type]bool{}
 	for _, message := range []any{
-		execution.Input{}, execution.Resume{}, execution.Resumed{}, execution.Ask{}, execution.Asked{}, execution.Cancel{},
-		execution.Snapshot{}, activities.CallRequest{}, activities.CallResult{}, activities.SettleRequest{}, activities.RecordRequest{},
+		execution.Input{},
+		execution.Resume{},
+		execution.Resumed{},
+		execution.Ask{},
+		execution.Asked{},
+		execution.Cancel{},
+		execution.Snapshot{},
+		activities.CallRequest{},
+		activities.CallResult{},
+		activities.SettleRequest{},
+		activities.RecordRequest{},
 	} {
 		lines = append(lines, fieldNames(reflect.TypeOf(message), seen)...)
 	}

@@ -46,14 +46,23 @@ func TestHowAGateEndsIsHowTheExecutionEnds(t *testing.T) {
 		want approval.OutcomeKind
 		way  []string
 	}{
-		{"declined", func(w *world) { w.decides(time.Minute, first, "ann", decision(approval.ActionDecline), nil) },
-			approval.OutcomeDeclined, []string{"paused 1", "decided 1", "resuming 1", "settled 1", "outcome"}},
-		{"cancelled", func(w *world) { w.decides(time.Minute, first, "ann", decision(approval.ActionCancel), nil) },
-			approval.OutcomeCancelled, []string{"paused 1", "decided 1", "resuming 1", "settled 1", "outcome"}},
+		{
+			"declined", func(w *world) { w.decides(time.Minute, first, "ann", decision(approval.ActionDecline), nil) },
+			approval.OutcomeDeclined,
+			[]string{"paused 1", "decided 1", "resuming 1", "settled 1", "outcome"},
+		},
+		{
+			"cancelled", func(w *world) { w.decides(time.Minute, first, "ann", decision(approval.ActionCancel), nil) },
+			approval.OutcomeCancelled,
+			[]string{"paused 1", "decided 1", "resuming 1", "settled 1", "outcome"},
+		},
 		{"nobody decides", func(*world) {}, approval.OutcomeExpired, []string{"paused 1", "decided 1", "settled 1", "outcome"}},
 		{"called off", func(w *world) { w.cancels(time.Minute) }, approval.OutcomeCancelled, []string{"paused 1", "settled 1", "outcome"}},
-		{"cancelled in Temporal", func(w *world) { w.at(time.Minute, w.env.CancelWorkflow) },
-			approval.OutcomeCancelled, []string{"paused 1", "settled 1", "outcome"}},
+		{
+			"cancelled in Temporal", func(w *world) { w.at(time.Minute, w.env.CancelWorkflow) },
+			approval.OutcomeCancelled,
+			[]string{"paused 1", "settled 1", "outcome"},
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -14,6 +14,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/holdfast-mcp/holdfast/activities/tool"
@@ -63,7 +64,9 @@ func newWorld(t tester) *world {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	w := &world{t: t, env: suite.NewTestWorkflowEnvironment()}
-	w.env.SetTestTimeout(30 * time.Second)
+	w.env.SetTestTimeout(time.Minute)
+	// A busy machine may give a test no time for longer than the usual second.
+	w.env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
 	w.env.RegisterWorkflowWithOptions(execution.Workflow, workflow.RegisterOptions{Name: execution.WorkflowName})
 	w.env.RegisterActivityWithOptions(w.call, activity.RegisterOptions{Name: tool.CallName})
 	w.env.RegisterActivityWithOptions(w.settle, activity.RegisterOptions{Name: tool.SettleName})

@@ -29,7 +29,12 @@ func TestWireNamesNeverChange(t *testing.T) {
 	}
 	seen := map[reflect.Type]bool{}
 	for _, message := range []any{
-		session.Input{}, session.Hook{}, session.Touch{}, session.Terminate{}, session.Snapshot{}, activities.EndRequest{},
+		session.Input{},
+		session.Hook{},
+		session.Touch{},
+		session.Terminate{},
+		session.Snapshot{},
+		activities.EndRequest{},
 		activities.EndResult{},
 	} {
 		lines = append(lines, fieldNames(reflect.TypeOf(message), seen)...)

@@ -13,6 +13,7 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
 	activities "github.com/holdfast-mcp/holdfast/activities/session"
@@ -37,7 +38,9 @@ func newWorld(t *testing.T) *world {
 	var suite testsuite.WorkflowTestSuite
 	suite.SetLogger(log.NewStructuredLogger(slog.New(slog.DiscardHandler)))
 	w := &world{t: t, env: suite.NewTestWorkflowEnvironment()}
-	w.env.SetTestTimeout(30 * time.Second)
+	w.env.SetTestTimeout(time.Minute)
+	// A busy machine may give a test no time for longer than the usual second.
+	w.env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: time.Minute})
 	w.env.RegisterWorkflowWithOptions(session.Workflow, workflow.RegisterOptions{Name: session.WorkflowName})
 	w.env.RegisterActivityWithOptions(w.end, activity.RegisterOptions{Name: activities.EndName})
 	w.env.SetOnTimerScheduledListener(func(string, time.Duration) { w.timers++; w.now++ })

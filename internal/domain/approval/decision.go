@@ -8,6 +8,7 @@ import (
 // Action is what was decided on a pause.
 type Action string
 
+// What may be decided.
 const (
 	ActionAccept  Action = "accept"
 	ActionDecline Action = "decline"
@@ -27,6 +28,7 @@ func (a Action) Valid() bool {
 // Via is the way by which a decision came.
 type Via string
 
+// The ways by which decisions come.
 const (
 	ViaPage  Via = "page"
 	ViaAPI   Via = "api"
@@ -48,6 +50,7 @@ type Decision struct {
 // Kind is what kind of answer a pause asks for.
 type Kind string
 
+// The kinds of questions.
 const (
 	KindGate Kind = "gate" // a rule or an annotation: yes or no
 	KindForm Kind = "form" // the tool asks for values

@@ -5,6 +5,7 @@ import "time"
 // OutcomeKind is how an execution ended. No two are ever told as one another.
 type OutcomeKind string
 
+// How executions end.
 const (
 	OutcomeCompleted OutcomeKind = "completed"       // the tool answered; its answer may itself be an error: see [Outcome].ToolError
 	OutcomeFailed    OutcomeKind = "failed"          // it is known that the call did not succeed

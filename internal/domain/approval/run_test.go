@@ -18,7 +18,9 @@ var (
 
 const key = "0123456789abcdef0123456789abcdef"
 
-func gate() approval.Request { return approval.Request{Kind: approval.KindGate, Message: "Approve mail.send?"} }
+func gate() approval.Request {
+	return approval.Request{Kind: approval.KindGate, Message: "Approve mail.send?"}
+}
 
 func form() approval.Request { return approval.Request{Kind: approval.KindForm, Message: "Which?"} }
 

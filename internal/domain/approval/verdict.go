@@ -8,6 +8,7 @@ import (
 // Verdict says what became of a wish to decide.
 type Verdict string
 
+// What becomes of wishes.
 const (
 	VerdictDecided  Verdict = "decided"  // it is the decision
 	VerdictRepeated Verdict = "repeated" // the same was decided before
