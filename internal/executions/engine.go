@@ -56,8 +56,9 @@ type Report struct {
 	Address string
 	// Arguments are canonical and masked.
 	Arguments json.RawMessage
-	Pause     *approval.Pause
-	Outcome   *approval.Outcome
+	// Pause is the one that waits, the one that was decided on, or the one that kept the call from being made.
+	Pause   *approval.Pause
+	Outcome *approval.Outcome
 	// Result is the tool's result as it came (the JSON of CallToolResult), where there is one.
 	Result json.RawMessage
 	// Digest, Policy and ModelMayAnswer are of the gate.

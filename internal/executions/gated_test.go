@@ -47,6 +47,7 @@ func TestADeclinedAndACancelledCallNeverRunAndAreTwoThings(t *testing.T) {
 		report := r.resume(r.who, r.pause("put", name).Pause.ID, action)
 		require.Equal(t, executions.StatusCompleted, report.Status)
 		require.Equal(t, kind, report.Outcome.Kind)
+		require.Equal(t, action, report.Pause.Decision.Action)
 		require.Zero(t, world.upstream.tried(name))
 	}
 }
@@ -195,6 +196,9 @@ func TestAPauseThatNobodyDecidesExpires(t *testing.T) {
 	require.Equal(t, 2*time.Second, paused.Pause.Deadline.Sub(paused.Pause.CreatedAt))
 	waited := r.resume(r.who, paused.Pause.ID, "")
 	require.Equal(t, approval.OutcomeExpired, waited.Outcome.Kind)
+	told, ok := executions.Render(r.who, waited, nil)
+	require.True(t, ok)
+	require.Contains(t, told.Text, "Approval windows last 2 seconds")
 	late := r.resume(r.who, paused.Pause.ID, approval.ActionAccept)
 	require.Equal(t, executions.StatusCompleted, late.Status)
 	require.Equal(t, approval.OutcomeExpired, late.Outcome.Kind)

@@ -80,15 +80,21 @@ func run(m *testing.M) (code int, err error) {
 	defer world.temporal.Close()
 	world.workflows = execution.NewClient(world.temporal, taskQueue)
 	world.upstream = newUpstream()
-	w := worker.New(world.temporal, taskQueue, worker.Options{})
-	w.RegisterWorkflowWithOptions(execution.Workflow, workflow.RegisterOptions{Name: execution.WorkflowName})
-	tool.NewActivities(tool.Params{
-		Store: world.store, Upstream: world.upstream, Asker: workerhost.NewAsker(world.workflows), Retention: time.Hour,
-		Log: slog.New(slog.DiscardHandler),
-	}).Register(w)
-	if err := w.Start(); err != nil {
+	w, err := startWorker(taskQueue, world.upstream)
+	if err != nil {
 		return 1, err
 	}
 	defer w.Stop()
 	return m.Run(), nil
+}
+
+// startWorker runs executions of a task queue, whose tools are those of an upstream.
+func startWorker(queue string, upstream tool.Upstream) (worker.Worker, error) {
+	w := worker.New(world.temporal, queue, worker.Options{})
+	w.RegisterWorkflowWithOptions(execution.Workflow, workflow.RegisterOptions{Name: execution.WorkflowName})
+	tool.NewActivities(tool.Params{
+		Store: world.store, Upstream: upstream, Asker: workerhost.NewAsker(execution.NewClient(world.temporal, queue)),
+		Retention: time.Hour, Log: slog.New(slog.DiscardHandler),
+	}).Register(w)
+	return w, w.Start()
 }

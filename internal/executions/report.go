@@ -47,7 +47,14 @@ func (s *Service) report(ctx context.Context, who Caller, row store.Execution, s
 }
 
 func (s *Service) withResult(ctx context.Context, report Report) (Report, error) {
-	if report.Outcome.Calls == 0 || report.Outcome.Kind != approval.OutcomeCompleted {
+	switch report.Outcome.Kind {
+	case approval.OutcomeDeclined, approval.OutcomeCancelled, approval.OutcomeExpired:
+		return s.withGate(ctx, report)
+	case approval.OutcomeCompleted:
+	default:
+		return report, nil
+	}
+	if report.Outcome.Calls == 0 {
 		return report, nil
 	}
 	call, err := s.store.Call(ctx, report.Key, report.Outcome.Calls)
@@ -55,6 +62,20 @@ func (s *Service) withResult(ctx context.Context, report Report) (Report, error)
 		return Report{}, storeFailed(err)
 	}
 	report.Result = call.Result
+	return report, nil
+}
+
+// withGate adds the pause that kept the call from being made: its window and its reason are told.
+func (s *Service) withGate(ctx context.Context, report Report) (Report, error) {
+	gate, err := s.store.Pause(ctx, approval.PauseID(report.Key, 1))
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		return report, nil // it was called off before it asked
+	case err != nil:
+		return Report{}, storeFailed(err)
+	case !gate.Open():
+		report.Pause = &gate.Pause
+	}
 	return report, nil
 }
 
