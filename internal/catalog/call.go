@@ -107,6 +107,11 @@ func (s *source) callOnce(
 	session.current.Store(nil)
 	got := outcome{}
 	raw := a.result()
+	if err != nil && refusal(err) == nil {
+		if whole := wholeResult(raw); whole != nil && !errors.Is(err, errForgotten) {
+			result, err = whole, nil // the client cannot read it; whoever has called may
+		}
+	}
 	switch {
 	case err != nil:
 		got.err = classify(ctx, request.Address, err, a)
@@ -142,6 +147,20 @@ func (s *source) send(ctx context.Context, session *session, tool Tool, request 
 		params.Meta = mcp.Meta{KeyMeta: request.Key}
 	}
 	return session.client.CallTool(ctx, params)
+}
+
+// wholeResult reads of a result what is needed here; nil: it is none, or not the last word.
+func wholeResult(raw json.RawMessage) *mcp.CallToolResult {
+	var result struct {
+		Content    *[]json.RawMessage `json:"content"`
+		Structured json.RawMessage    `json:"structuredContent"`
+		IsError    bool               `json:"isError"`
+		Type       string             `json:"resultType"`
+	}
+	if json.Unmarshal(raw, &result) != nil || result.Content == nil && result.Structured == nil || result.Type == "input_required" {
+		return nil
+	}
+	return &mcp.CallToolResult{IsError: result.IsError}
 }
 
 func isEmpty(result *mcp.CallToolResult) bool {

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -86,9 +87,25 @@ func TestAResultComesAsTheUpstreamSaidIt(t *testing.T) {
 				return true
 			})
 			result := call(t, sources, upstream.Echo, map[string]any{"text": "x"}).Result
-			require.Equal(t, []byte(exact), []byte(result), "byte for byte")
+			require.Zero(t, strings.Compare(exact, string(result)), "byte for byte: %s", result)
 		})
 	}
+}
+
+func TestAResultOfAKindThatIsNotKnownIsPassedOn(t *testing.T) {
+	t.Parallel()
+	const unknown = `{"content":[{"type":"hologram","data":1}],"isError":true}`
+	server := start(t, upstream.Options{})
+	sources := open(t, server)
+	server.Intercept(func(method string, w http.ResponseWriter, r *http.Request) bool {
+		if method == "tools/call" {
+			answer(w, r, `"result":`+unknown)
+		}
+		return method == "tools/call"
+	})
+	result := call(t, sources, upstream.Put, map[string]any{"name": "a"})
+	require.JSONEq(t, unknown, string(result.Result))
+	require.True(t, result.ToolError)
 }
 
 func TestCallsOfBothErasAndKindsOfAnswersWork(t *testing.T) {

@@ -291,6 +291,9 @@ func expand(text string, lookup strictyaml.Lookup) (string, error) {
 			return ""
 		}
 		held, set := lookup(parts[1])
+		if !set {
+			held = ""
+		}
 		switch {
 		case parts[2] != "" && held == "":
 			return strings.TrimPrefix(parts[2], ":-")

@@ -44,10 +44,10 @@ func list(ctx context.Context, s *session, pages map[string]json.RawMessage) ([]
 		a := &attempt{done: ctx.Done()}
 		_, err := s.client.ListTools(withAttempt(ctx, a), &mcp.ListToolsParams{Cursor: cursor})
 		a.end()
-		if err != nil {
+		raw := a.result()
+		if err != nil && raw == nil { // one odd tool is no reason to do without the others
 			return nil, &openError{status: a.httpStatus(), err: fmt.Errorf("list tools: %w", err)}
 		}
-		raw := a.result()
 		if raw == nil {
 			raw = pages[cursor]
 		}

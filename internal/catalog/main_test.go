@@ -29,7 +29,9 @@ func TestMain(m *testing.M) {
 
 // serveChild offers a tool that tells of its process, one that asks, and one that ends it.
 func serveChild() error {
-	server := mcp.NewServer(&mcp.Implementation{Name: "child", Version: "1"}, nil)
+	server := mcp.NewServer(&mcp.Implementation{Name: "child", Version: "1"}, &mcp.ServerOptions{
+		SupportedProtocolVersions: []string{"2025-11-25"}, // in which a tool may ask while it works
+	})
 	type none struct{}
 	mcp.AddTool(server, &mcp.Tool{Name: "who", Annotations: &mcp.ToolAnnotations{ReadOnlyHint: true}},
 		func(context.Context, *mcp.CallToolRequest, none) (*mcp.CallToolResult, any, error) {

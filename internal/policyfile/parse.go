@@ -97,7 +97,7 @@ func (d document) rules() (rules []policy.Rule, faults []error) {
 }
 
 func split(err error) []error {
-	if many, joined := err.(interface{ Unwrap() []error }); joined { //nolint:errorlint // this very error, made by errors.Join
+	if many, joined := err.(interface{ Unwrap() []error }); joined {
 		return many.Unwrap()
 	}
 	return []error{err}
