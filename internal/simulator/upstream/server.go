@@ -38,6 +38,9 @@ type Options struct {
 	JSON bool
 	// HonoursKey makes put happen once for an idempotency key.
 	HonoursKey bool
+	// Takes is how long the next effect takes: half of that before it and half after it, whether or not its caller is still there. It is
+	// called from any goroutine. nil: effects take no time.
+	Takes func() time.Duration
 	// Token is what a request has to bear; empty: nothing.
 	Token string
 }

@@ -97,6 +97,12 @@ func (s *Server) echo(_ context.Context, _ *mcp.CallToolRequest, a arguments) (*
 }
 
 func (s *Server) put(_ context.Context, r *mcp.CallToolRequest, a arguments) (*mcp.CallToolResult, error) {
+	half := time.Duration(0)
+	if s.options.Takes != nil {
+		half = s.options.Takes() / 2
+	}
+	<-time.After(half)
+	defer func() { <-time.After(half) }()
 	if !s.write(a.Name, a.Value, keyOf(r)) {
 		return text("had " + a.Name), nil
 	}
