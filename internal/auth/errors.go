@@ -16,7 +16,7 @@ func (e *UnauthorizedError) Error() string {
 }
 
 // Is makes it [ErrUnauthorized].
-func (e *UnauthorizedError) Is(target error) bool { return target == ErrUnauthorized } //nolint:errorlint // this is what errors.Is asks
+func (e *UnauthorizedError) Is(target error) bool { return target == ErrUnauthorized }
 
 // Shown reports whether a token was shown that is not valid.
 func (e *UnauthorizedError) Shown() bool { return e.Problem != "" }

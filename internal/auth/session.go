@@ -148,7 +148,7 @@ func (s *Sessions) name(name string) string {
 }
 
 func (s *Sessions) bare(name, value string, seconds int) *http.Cookie {
-	return &http.Cookie{
+	return &http.Cookie{ //nolint:gosec // Secure wherever the gateway is reached by https
 		Name: s.name(name), Value: value, Path: "/", MaxAge: seconds, HttpOnly: true, Secure: s.secure, SameSite: http.SameSiteLaxMode,
 	}
 }

@@ -83,7 +83,7 @@ func (p *OIDCProvider) authorize(w http.ResponseWriter, r *http.Request) {
 		answer.Set("error", "access_denied")
 	}
 	back.RawQuery = answer.Encode()
-	http.Redirect(w, r, back.String(), http.StatusFound)
+	http.Redirect(w, r, back.String(), http.StatusFound) //nolint:gosec // whoever simulates a client names where it is
 }
 
 func (p *OIDCProvider) choose(w http.ResponseWriter, r *http.Request, script OIDCOptions) {

@@ -9,6 +9,7 @@ type message struct {
 	Link, LinkText string
 	// Switch offers to log in as somebody else.
 	Switch bool
+	Back   string // where that leads to
 }
 
 func (m message) because(reason string) message {
@@ -45,6 +46,9 @@ var (
 func (w *Web) message(rw http.ResponseWriter, v *visit, status int, m message) {
 	if m.Link == "" {
 		m.Link, m.LinkText = "/", "To the first page"
+	}
+	if v.Method == http.MethodGet {
+		m.Back = v.URL.Path
 	}
 	w.render(rw, v, page{Name: "message", Status: status, Title: m.Title, Body: m})
 }

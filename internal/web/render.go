@@ -107,7 +107,7 @@ func visible(text string) string {
 func span(d time.Duration) string {
 	switch {
 	case d < time.Second:
-		return "less than a second"
+		return "under 1 s"
 	case d < time.Minute:
 		return strconv.Itoa(int(d/time.Second)) + " s"
 	case d < time.Hour:

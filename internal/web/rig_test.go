@@ -137,15 +137,14 @@ func (e *engine) answered() []executions.Answer {
 
 // rig is the pages with a real store, logins of both kinds, and a clock that can be moved on.
 type rig struct {
-	t        *testing.T
-	store    *store.Store
-	engine   *engine
-	tokens   *auth.Tokens
-	issuer   *simulator.OIDCProvider
-	web      *web.Web
-	server   *httptest.Server
-	ahead    atomic.Int64
-	settings web.Settings
+	t      *testing.T
+	store  *store.Store
+	engine *engine
+	tokens *auth.Tokens
+	issuer *simulator.OIDCProvider
+	web    *web.Web
+	server *httptest.Server
+	ahead  atomic.Int64
 }
 
 type change func(*auth.Sources, *web.Params)

@@ -69,7 +69,8 @@ type decisionView struct {
 // outcomeView is how the execution ended.
 type outcomeView struct {
 	Kind        approval.OutcomeKind
-	Good        bool
+	Class       string // good, bad, or empty
+	Show        bool   // it says more than the pause does
 	Title, Text string
 	Result      string
 	Cut         bool // the result is longer than what is shown
@@ -139,15 +140,15 @@ func done(a approval.Action) string {
 func viaWords(via approval.Via) string {
 	switch via {
 	case approval.ViaPage:
-		return "this page"
+		return "on the page"
 	case approval.ViaAPI:
-		return "the API"
+		return "by the API"
 	case approval.ViaCLI:
-		return "the command line"
+		return "by the command line"
 	case approval.ViaModel:
-		return "the client itself"
+		return "by the client itself"
 	default:
-		return string(via)
+		return "by " + string(via)
 	}
 }
 
@@ -196,13 +197,18 @@ func outcomeOf(r executions.Report) *outcomeView {
 	if o == nil {
 		return nil
 	}
-	view := &outcomeView{Kind: o.Kind, Title: outcomeTitle(*o), Good: o.Kind == approval.OutcomeCompleted && !o.ToolError}
+	view := &outcomeView{Kind: o.Kind, Title: outcomeTitle(*o), Show: o.Kind != approval.OutcomeExpired}
 	switch o.Kind {
 	case approval.OutcomeCompleted:
+		view.Class = "good"
+		if o.ToolError {
+			view.Class = "bad"
+		}
 		view.Result, view.Cut = resultText(r.Result)
 	case approval.OutcomeFailed:
-		view.Text = cmp.Or(redact.String(o.Message), o.Code)
+		view.Class, view.Text = "bad", cmp.Or(redact.String(o.Message), o.Code)
 	case approval.OutcomeUnknown:
+		view.Class = "bad"
 		view.Text = "The connection was lost after the call had begun. It is not made again by itself: find out whether it took effect before you ask for it again."
 	case approval.OutcomeCancelled:
 		if o.Calls > 0 {

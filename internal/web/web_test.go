@@ -3,6 +3,7 @@ package web_test
 import (
 	"encoding/json"
 	"html"
+	"io"
 	"net/http"
 	"net/url"
 	"strings"
@@ -132,6 +133,7 @@ func TestWhatIsNotThereAndWhatIsSomebodyElsesAreTheSame(t *testing.T) {
 		// A guard and a time are on every page.
 		clean := guardPattern.ReplaceAllString(got.body, "")
 		_, clean, _ = strings.Cut(clean, "</header>")
+		clean = strings.ReplaceAll(clean, strings.ReplaceAll(path, "/", "%2f"), "PATH")
 		return clean
 	}
 	want := body("/resume/" + approval.PauseID(approval.NewKey(), 1))
@@ -457,4 +459,54 @@ func TestWhatCannotBeReachedIsSaidAndNothingIsTakenForMissing(t *testing.T) {
 	r.engine.fault.Store(nil)
 	require.Equal(t, http.StatusOK, ann.get(link(row)).status)
 	require.Equal(t, link(row), ann.get("/resume/"+row.Key).header.Get("Location"), "an execution leads to what it asks")
+}
+
+// listen opens the stream of a live page, and reads it to its end.
+func (v *visitor) listen(path string) <-chan string {
+	v.r.t.Helper()
+	req, err := http.NewRequestWithContext(v.r.t.Context(), http.MethodGet, v.r.server.URL+path, nil)
+	require.NoError(v.r.t, err)
+	res, err := v.client.Do(req) //nolint:bodyclose // closed where it has been read
+	require.NoError(v.r.t, err)
+	require.Equal(v.r.t, http.StatusOK, res.StatusCode)
+	told := make(chan string, 1)
+	go func() {
+		defer func() { _ = res.Body.Close() }()
+		raw, _ := io.ReadAll(res.Body) // what came is told, whether or not it was cut short
+		told <- string(raw)
+	}()
+	return told
+}
+
+func TestALivePageEndsWithItsLoginWithTheGatewayAndWhenAllIsSaid(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	text := r.token(auth.RoleOwner, "ann")
+	v := r.visitor()
+	v.do(http.MethodPost, "/login", url.Values{"token": {text}}, nil)
+	over := v.listen("/approvals/events")
+	require.NoError(t, r.tokens.Revoke(t.Context(), strings.Split(text, "_")[1]))
+	require.Contains(t, <-over, "event: over")
+
+	row := r.pause()
+	ann := r.as("ann")
+	said := ann.listen(link(row) + "/events")
+	ann.post(link(row), "action", "accept")
+	r.settle(row.Key, approval.Outcome{Kind: approval.OutcomeCompleted, Calls: 1}, "all done")
+	told := <-said
+	require.Contains(t, told, "all done")
+	require.Contains(t, told, `"final":true`)
+	inbox := ann.listen("/approvals/events")
+	r.web.Drain()
+	<-inbox
+}
+
+func TestLivePagesAreCounted(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, func(_ *auth.Sources, p *web.Params) { p.Settings.Streams = 1 })
+	ann := r.as("ann")
+	first := ann.listen("/approvals/events")
+	require.Equal(t, http.StatusServiceUnavailable, ann.get("/approvals/events").status)
+	r.web.Drain()
+	<-first
 }

@@ -17,7 +17,7 @@
   const words = (ms) => {
     const s = Math.ceil(ms / 1000), pad = (n) => String(n).padStart(2, "0");
     if (s >= 172800) return Math.floor(s / 86400) + " days left";
-    if (s >= 3600) return Math.floor(s / 3600) + ":" + pad(Math.floor(s / 60) % 60) + ":" + pad(s % 60) + " left";
+    if (s >= 3600) return Math.floor(s / 3600) + " h " + Math.floor(s / 60) % 60 + " min left";
     return Math.floor(s / 60) + ":" + pad(s % 60) + " left";
   };
 
