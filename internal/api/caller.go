@@ -138,9 +138,16 @@ func noTool(suggestions []string) *Error {
 	return err
 }
 
-// fromEngine asks executions for what only the store and the catalog answer.
-func fromEngine[T any](ctx context.Context, call func(context.Context) (T, error)) (T, error) {
-	value, err := call(ctx)
+// fromEngine asks executions for what the store knows: a caller is told in time when it does not answer.
+func fromEngine[T any](ctx context.Context, a *API, call func(context.Context) (T, error)) (T, error) {
+	var (
+		value T
+		err   error
+	)
+	gone := a.stored.during(ctx, func(ctx context.Context) { value, err = call(ctx) })
+	if gone && err != nil {
+		return value, fail(CodeStoreUnavailable).because(err)
+	}
 	return value, executionFault(err)
 }
 

@@ -119,11 +119,11 @@ func getExecutions(a *API, c *call) (*reply, error) {
 
 // getPausedCount counts what waits of the caller's own.
 func getPausedCount(a *API, c *call) (*reply, error) {
-	n, err := fromEngine(c.Context(), func(ctx context.Context) (int, error) { return a.Executions.PausedCount(ctx, a.caller(c)) })
+	n, err := fromEngine(c.Context(), a, func(ctx context.Context) (int, error) { return a.Executions.PausedCount(ctx, a.caller(c)) })
 	if err != nil {
 		return nil, err
 	}
-	some, err := fromEngine(c.Context(), func(ctx context.Context) (bool, error) { return a.Executions.HasPaused(ctx, a.caller(c)) })
+	some, err := fromEngine(c.Context(), a, func(ctx context.Context) (bool, error) { return a.Executions.HasPaused(ctx, a.caller(c)) })
 	if err != nil {
 		return nil, err
 	}
@@ -167,5 +167,5 @@ func (a *API) settledRun(c *call, id string, report executions.Report) (bool, er
 	if report.Outcome != nil {
 		return true, nil
 	}
-	return fromEngine(c.Context(), func(ctx context.Context) (bool, error) { return a.Executions.Settled(ctx, a.caller(c), id) })
+	return fromEngine(c.Context(), a, func(ctx context.Context) (bool, error) { return a.Executions.Settled(ctx, a.caller(c), id) })
 }

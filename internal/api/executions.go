@@ -64,13 +64,11 @@ func postExecution(a *API, c *call) (*reply, error) {
 	if err != nil {
 		return nil, err
 	}
-	report, err := fromEngine(c.Context(), func(ctx context.Context) (executions.Report, error) {
-		return a.Executions.Execute(ctx, a.caller(c), executions.Call{
-			Address: body.Tool, Arguments: body.Arguments, AutoApprove: body.AutoApprove, Request: name, Hold: hold,
-		})
+	report, err := a.Executions.Execute(c.Context(), a.caller(c), executions.Call{
+		Address: body.Tool, Arguments: body.Arguments, AutoApprove: body.AutoApprove, Request: name, Hold: hold,
 	})
 	if err != nil {
-		return nil, err
+		return nil, executionFault(err)
 	}
 	if report.Status == executions.StatusDenied {
 		return nil, fail(CodeToolDenied)
@@ -105,7 +103,7 @@ func getExecution(a *API, c *call) (*reply, error) {
 }
 
 func (a *API) lookup(c *call, id string) (executions.Report, error) {
-	return fromEngine(c.Context(), func(ctx context.Context) (executions.Report, error) {
+	return fromEngine(c.Context(), a, func(ctx context.Context) (executions.Report, error) {
 		return a.Executions.Lookup(ctx, a.caller(c), id)
 	})
 }
@@ -202,7 +200,7 @@ func postExecutionCancel(a *API, c *call) (*reply, error) {
 
 // pause reads the pause of an id, or the last one of an execution's key.
 func (a *API) pause(c *call, id string) (store.PauseRow, error) {
-	return fromEngine(c.Context(), func(ctx context.Context) (store.PauseRow, error) {
+	return fromEngine(c.Context(), a, func(ctx context.Context) (store.PauseRow, error) {
 		return a.Executions.Paused(ctx, a.caller(c), id)
 	})
 }

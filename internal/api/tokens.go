@@ -15,6 +15,7 @@ type tokenItem struct {
 	ID         string     `json:"id"`
 	Name       string     `json:"name"`
 	Role       auth.Role  `json:"role"`
+	Account    string     `json:"account,omitempty"`
 	Live       bool       `json:"live"`
 	CreatedAt  *time.Time `json:"createdAt"`
 	CreatedBy  string     `json:"createdBy,omitempty"`
@@ -25,7 +26,7 @@ type tokenItem struct {
 
 func (a *API) tokenItem(row store.APIToken) tokenItem {
 	return tokenItem{
-		ID: row.ID, Name: row.Name, Role: auth.Role(row.Role), Live: auth.Live(row, a.now()), CreatedAt: moment(row.CreatedAt),
+		ID: row.ID, Name: row.Name, Role: auth.Role(row.Role), Account: row.Account, Live: auth.Live(row, a.now()), CreatedAt: moment(row.CreatedAt),
 		CreatedBy: row.CreatedBy, ExpiresAt: moment(row.ExpiresAt), LastUsedAt: moment(row.LastUsedAt), RevokedAt: moment(row.RevokedAt),
 	}
 }
@@ -46,6 +47,8 @@ type tokenMade struct {
 type tokenBody struct {
 	Name string    `json:"name"`
 	Role auth.Role `json:"role"`
+	// Account is whose sessions and executions the bearer's are; empty: nobody else's.
+	Account string `json:"account,omitempty"`
 	// ExpiresIn is a duration such as 720h; empty: until it is revoked.
 	ExpiresIn string `json:"expiresIn,omitempty"`
 }
@@ -67,7 +70,7 @@ func postToken(a *API, c *call) (*reply, error) {
 	if err := c.decode(&body, true); err != nil {
 		return nil, err
 	}
-	request := auth.Request{Name: body.Name, Role: body.Role, By: c.principal.ID}
+	request := auth.Request{Name: body.Name, Role: body.Role, Account: body.Account, By: c.principal.ID}
 	if body.ExpiresIn != "" {
 		d, err := time.ParseDuration(body.ExpiresIn)
 		if err != nil || d <= 0 {

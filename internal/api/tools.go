@@ -1,7 +1,6 @@
 package api
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"strconv"
@@ -53,11 +52,9 @@ func getTools(a *API, c *call) (*reply, error) {
 		}
 		limit = n
 	}
-	hits, err := fromEngine(c.Context(), func(ctx context.Context) ([]catalog.Hit, error) {
-		return a.Tools.Search(ctx, c.query.Get("query"), limit)
-	})
+	hits, err := a.Tools.Search(c.Context(), c.query.Get("query"), limit)
 	if err != nil {
-		return nil, err
+		return nil, executionFault(err)
 	}
 	list := toolList{Items: []toolItem{}}
 	for _, hit := range hits {

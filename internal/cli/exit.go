@@ -12,8 +12,8 @@ const (
 	ExitOK       = 0
 	ExitError    = 1
 	ExitUsage    = 2 // the command was not understood; nothing was done
-	ExitNotReady = 3 // a connection is not ready
-	ExitNotFound = 4 // there is no such connection
+	ExitNotReady = 3 // a connection is not ready, or a call has no outcome yet
+	ExitNotFound = 4 // there is nothing of that name or id
 )
 
 // CodeError is an error that asks for an exit code of its own.

@@ -16,7 +16,9 @@ var commands = []string{
 	"", "setup", "doctor", "version", "connection", "connection apply", "connection list", "connection get", "connection health", "connection watch",
 	"connection probe", "connection reconcile", "connection refresh", "connection mark-stale", "connection history",
 	"connection remove", "token", "token create", "token list", "token revoke", "connection enable", "connection disable", "account", "account list", "account enable", "account disable",
-	"account remove", "engine", "engine list", "engine remove", "fleet", "fleet reconcile", "fleet status",
+	"account remove", "engine", "engine list", "engine remove", "approval", "approval list", "approval show", "approval approve", "approval decline",
+	"approval cancel", "execution", "execution list", "execution get", "execution cancel", "session", "session list", "session get", "session terminate",
+	"audit", "audit list", "fleet", "fleet reconcile", "fleet status",
 }
 
 func TestHelpIsWhatWasReviewed(t *testing.T) {

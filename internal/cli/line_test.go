@@ -30,6 +30,8 @@ type line struct {
 	connections *fakeConnections
 	engines     *fakeEngines
 	fleet       *fakeFleet
+	runs        *fakeRuns
+	sessions    *fakeMCPSessions
 	dialled     []temporalclient.Options
 	dialFault   error
 
@@ -59,10 +61,13 @@ func bare(t *testing.T) *line {
 	t.Helper()
 	work, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
-	return &line{
+	l := &line{
 		t: t, dataDir: filepath.Join(t.TempDir(), "data"), workDir: work, environ: []string{"HOME=/nowhere"},
-		connections: &fakeConnections{}, engines: &fakeEngines{}, fleet: &fakeFleet{}, stdout: &buffer{}, stderr: &buffer{},
+		connections: &fakeConnections{}, engines: &fakeEngines{}, fleet: &fakeFleet{}, sessions: &fakeMCPSessions{},
+		stdout: &buffer{}, stderr: &buffer{},
 	}
+	l.runs = &fakeRuns{line: l}
+	return l
 }
 
 // prepared has what setup makes.
@@ -132,7 +137,7 @@ func (l *line) connect(_ context.Context, o temporalclient.Options, _ string) (*
 	if l.dialFault != nil {
 		return nil, l.dialFault
 	}
-	return &cli.Remote{Namespace: "default", Connections: l.connections, Engines: l.engines, Fleet: l.fleet}, nil
+	return &cli.Remote{Namespace: "default", Connections: l.connections, Engines: l.engines, Fleet: l.fleet, Sessions: l.sessions, Executions: l.runs}, nil
 }
 
 // document decodes what was printed.

@@ -211,7 +211,7 @@ func TestWatchPrintsEveryChangeAlsoThoseBetweenTwoLooks(t *testing.T) {
 	}
 	code := make(chan int, 1)
 	stdout := &buffer{}
-	go func() { code <- watch(t.Context(), l, stdout) }()
+	go func() { code <- watch(t.Context(), l, stdout, "connection", "watch", "acme/search", "-o", "json") }()
 	lines := func() int { return strings.Count(stdout.String(), "\n") }
 	testkit.Eventually(t, 10*time.Second, func() bool { return lines() == 1 }, "how it stands")
 	changed.Store(true)
@@ -230,11 +230,11 @@ func TestWatchPrintsEveryChangeAlsoThoseBetweenTwoLooks(t *testing.T) {
 	}, events)
 }
 
-func watch(ctx context.Context, l *line, stdout *buffer) int {
+func watch(ctx context.Context, l *line, stdout *buffer, args ...string) int {
 	return cli.New(cli.Options{
 		Stdout: stdout, Stderr: &buffer{}, Environ: append(l.environ, "HOLDFAST_DATA_DIR="+l.dataDir), WorkDir: l.workDir,
 		PollEvery: time.Millisecond, Connect: l.connect,
-	}).Run(ctx, []string{"connection", "watch", "acme/search", "-o", "json"})
+	}).Run(ctx, args)
 }
 
 func str(v any) string {
@@ -252,7 +252,7 @@ func TestWatchEndsWellAtItsTimeoutAndAtCtrlC(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	code := make(chan int, 1)
 	stdout := &buffer{}
-	go func() { code <- watch(ctx, l, stdout) }()
+	go func() { code <- watch(ctx, l, stdout, "connection", "watch", "acme/search", "-o", "json") }()
 	testkit.Eventually(t, 10*time.Second, func() bool { return strings.Contains(stdout.String(), `"to":"ready"`) }, "how it stands")
 	interrupt()
 	require.Zero(t, <-code)

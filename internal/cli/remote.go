@@ -13,11 +13,14 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/config"
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
+	"github.com/holdfast-mcp/holdfast/internal/executions"
 	"github.com/holdfast-mcp/holdfast/internal/keys"
 	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
 	"github.com/holdfast-mcp/holdfast/workflows/connection"
 	"github.com/holdfast-mcp/holdfast/workflows/engine"
+	"github.com/holdfast-mcp/holdfast/workflows/execution"
 	"github.com/holdfast-mcp/holdfast/workflows/fleet"
+	mcpsession "github.com/holdfast-mcp/holdfast/workflows/session"
 )
 
 // dialTimeout bounds the wait for a server that is down: people are told within 5 s.
@@ -54,6 +57,12 @@ type Fleet interface {
 	Snapshot(ctx context.Context) (fleet.Snapshot, error)
 }
 
+// Sessions is what commands ask of workflows of MCP sessions; [mcpsession.Client] has it.
+type Sessions interface {
+	Snapshot(ctx context.Context, id string) (mcpsession.Snapshot, error)
+	Terminate(ctx context.Context, id string, in mcpsession.Terminate) error
+}
+
 // Remote is an open way to Temporal.
 type Remote struct {
 	Address     string
@@ -61,6 +70,8 @@ type Remote struct {
 	Connections Connections
 	Engines     Engines
 	Fleet       Fleet
+	Sessions    Sessions
+	Executions  executions.Workflows
 	// Services administer the namespace.
 	Services temporalclient.Services
 	Close    func()
@@ -82,6 +93,8 @@ func dial(ctx context.Context, o temporalclient.Options, taskQueue string) (*Rem
 		Connections: connection.NewClient(c, resolved.DataConverter, taskQueue),
 		Engines:     engine.NewClient(c, taskQueue),
 		Fleet:       fleet.NewClient(c, taskQueue),
+		Sessions:    mcpsession.NewClient(c, taskQueue),
+		Executions:  execution.NewClient(c, taskQueue),
 		Services:    c,
 		Close:       c.Close,
 	}, nil

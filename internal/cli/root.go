@@ -10,13 +10,13 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/config"
 )
 
-const rootLong = `Holdfast keeps the MCP connections of agent workspaces alive.
+const rootLong = `Holdfast keeps the MCP connections of agent workspaces alive, and lets MCP tool calls wait safely for a person.
 
 Temporal is found by the standard TEMPORAL_* variables (TEMPORAL_ADDRESS, TEMPORAL_NAMESPACE, TEMPORAL_API_KEY, ...) and
 profile file. With none of them set, a running 'holdfast dev' on the same data folder is used, else 127.0.0.1:7233.
 Settings of Holdfast come from --config, HOLDFAST_* variables and flags.
 
-Exit codes: 0 done, 1 error, 2 wrong usage, 3 not ready, 4 not found.`
+Exit codes: 0 done, 1 error, 2 wrong usage, 3 not ready or not decided yet, 4 not found.`
 
 func newRoot(a *App) *cobra.Command {
 	root := &cobra.Command{
@@ -35,6 +35,10 @@ func newRoot(a *App) *cobra.Command {
 	a.globals.bind(root)
 	root.AddCommand(
 		newConnection(a),
+		newApproval(a),
+		newExecution(a),
+		newMCPSession(a),
+		newAudit(a),
 		newToken(a),
 		newAccount(a),
 		newEngine(a),

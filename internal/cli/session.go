@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -21,6 +22,9 @@ type session struct {
 	keyset *keys.Keys
 	opened *store.Store
 	remote *Remote
+
+	// closers end what uses the store and Temporal, the last one first.
+	closers []func() error
 }
 
 // with runs a command in a session of its own.
@@ -41,13 +45,17 @@ func (a *App) with(run func(ctx context.Context, s *session, args []string) erro
 }
 
 func (s *session) close() error {
+	var late error
+	for _, end := range slices.Backward(s.closers) {
+		late = errors.Join(late, end())
+	}
 	if s.remote != nil && s.remote.Close != nil {
 		s.remote.Close()
 	}
 	if s.opened != nil {
-		return s.opened.Close()
+		late = errors.Join(late, s.opened.Close())
 	}
-	return nil
+	return late
 }
 
 // keys opens the keysets. Only setup may make new ones: made in a wrong folder they open nothing, and look right.

@@ -18,6 +18,7 @@ type tokenView struct {
 	ID         string     `json:"id"`
 	Name       string     `json:"name"`
 	Role       string     `json:"role"`
+	Account    string     `json:"account,omitempty"`
 	Live       bool       `json:"live"`
 	CreatedAt  *time.Time `json:"createdAt"`
 	CreatedBy  string     `json:"createdBy,omitempty"`
@@ -30,7 +31,7 @@ type tokenView struct {
 
 func newTokenView(row store.APIToken, now time.Time) tokenView {
 	return tokenView{
-		ID: row.ID, Name: row.Name, Role: row.Role, Live: auth.Live(row, now), CreatedAt: utc(row.CreatedAt),
+		ID: row.ID, Name: row.Name, Role: row.Role, Account: row.Account, Live: auth.Live(row, now), CreatedAt: utc(row.CreatedAt),
 		CreatedBy: row.CreatedBy, ExpiresAt: utc(row.ExpiresAt), LastUsedAt: utc(row.LastUsedAt), RevokedAt: utc(row.RevokedAt),
 	}
 }

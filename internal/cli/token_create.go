@@ -21,8 +21,10 @@ func newTokenCreate(a *App) *cobra.Command {
 		Use:   "create --role ROLE --name NAME",
 		Short: "Make a token; it is shown this one time",
 		Long: "Makes a token for the gateway and writes it to standard output, this one time: the store keeps only its hash.\n" +
-			"A viewer reads. A collaborator also changes connections whose endpoints are on this machine or OpenWork Cloud. An owner\n" +
-			"also connects any other endpoint, changes workspaces and manages tokens.",
+			"A viewer reads. A collaborator also calls tools, decides on calls of its own, and changes connections whose endpoints are on\n" +
+			"this machine or OpenWork Cloud. An owner also connects any other endpoint, changes workspaces, manages tokens, and decides on\n" +
+			"tool calls for everybody of the organisation.\n\n" +
+			"Sessions and tool calls belong to the token's account: tokens of one account see and decide on each other's.",
 		Args: noArguments,
 	}
 	cmd.RunE = a.withTokens(func(ctx context.Context, tokens *auth.Tokens, _ []string) error {
@@ -61,6 +63,7 @@ func newTokenCreate(a *App) *cobra.Command {
 	flags := cmd.Flags()
 	flags.StringVar(&role, "role", "", "what it may do: viewer, collaborator or owner")
 	flags.StringVar(&request.Name, "name", "", "who uses it, in your words")
+	flags.StringVar(&request.Account, "account", "", "whose its sessions and tool calls are (default: nobody else's)")
 	flags.DurationVar(&request.ExpiresIn, "expires", 0, "how long it may be used, such as 720h (default: until it is revoked)")
 	return cmd
 }

@@ -39,7 +39,7 @@ func (a *App) printTokens(views []tokenView) error {
 		a.say("no tokens; make one: holdfast token create --role owner --name NAME")
 		return nil
 	}
-	t := a.newTable("id", "name", "role", "usable", "created", "by", "expires", "last used")
+	t := a.newTable("id", "name", "role", "account", "usable", "created", "by", "expires", "last used")
 	for _, v := range views {
 		usable := "yes"
 		switch {
@@ -48,7 +48,7 @@ func (a *App) printTokens(views []tokenView) error {
 		case !v.Live:
 			usable = "expired"
 		}
-		t.AppendRow([]any{v.ID, v.Name, v.Role, usable, clock(v.CreatedAt), orNone(v.CreatedBy), clock(v.ExpiresAt), clock(v.LastUsedAt)})
+		t.AppendRow([]any{v.ID, v.Name, v.Role, orNone(v.Account), usable, clock(v.CreatedAt), orNone(v.CreatedBy), clock(v.ExpiresAt), clock(v.LastUsedAt)})
 	}
 	t.Render()
 	return nil

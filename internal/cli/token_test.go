@@ -54,6 +54,23 @@ func TestATokenForAProgramComesWithWhatItIs(t *testing.T) {
 	require.Equal(t, "owner", made.Role)
 }
 
+func TestATokenMayBeForAnAccountThatOthersAreForToo(t *testing.T) {
+	t.Parallel()
+	l := prepared(t)
+	require.Zero(t, l.run("token", "create", "--role", "viewer", "--name", "x", "--account", "team"), l.stderr)
+	made := strings.TrimSpace(l.stdout.String())
+	l.store(func(s *store.Store) {
+		tokens := auth.NewTokens(s, nil)
+		defer tokens.Close()
+		who, err := tokens.Authenticate(t.Context(), made)
+		require.NoError(t, err)
+		require.Equal(t, "team", who.Identity.Account)
+	})
+	require.Zero(t, l.run("token", "list"))
+	require.Contains(t, l.stdout.String(), "team")
+	require.Equal(t, cli.ExitUsage, l.run("token", "create", "--role", "viewer", "--name", "x", "--account", " team"))
+}
+
 func TestTokenCommandsRefuseWhatTheyCannotDo(t *testing.T) {
 	t.Parallel()
 	secret := "hft_0123456789abcdef_secretsecretsecret"

@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -33,6 +34,20 @@ func TestWrongUsageIsCodeTwoAndSaysWhereHelpIs(t *testing.T) {
 		{"unknown wait", []string{"connection", "probe", "a/b", "--wait", "soon"}, "--wait takes one value"},
 		{"no time to wait", []string{"connection", "probe", "a/b", "--wait", "ready", "--wait-timeout", "0s"}, "longer than 0"},
 		{"negative watch", []string{"connection", "watch", "a/b", "--timeout", "-1s"}, "negative"},
+		{"no approval", []string{"approval", "approve"}, "give the id of one approval"},
+		{"an id that is none", []string{"approval", "show", "s3cret"}, "neither an approval's id"},
+		{"content that is no object", []string{"approval", "approve", pauseID, "--content", "[1]"}, "JSON object"},
+		{"content of a refusal", []string{"approval", "decline", pauseID, "--content", "{}"}, "unknown flag"},
+		{"a wait that is too long", []string{"approval", "approve", pauseID, "--wait", "6m"}, "--wait must be"},
+		{"a reason that is too long", []string{"approval", "cancel", pauseID, "--reason", strings.Repeat("x", 1001)}, "--reason"},
+		{"approvals in a state that is none", []string{"approval", "list", "--state", "new"}, "open, closed or all"},
+		{"a watch of what is over", []string{"approval", "list", "--watch", "--state", "closed"}, "leave out --state"},
+		{"a timeout without a watch", []string{"approval", "list", "--timeout", "1s"}, "--watch"},
+		{"a negative timeout", []string{"approval", "list", "--watch", "--timeout", "-1s"}, "negative"},
+		{"executions in a state that is none", []string{"execution", "list", "--state", "paused"}, "--state must be one of"},
+		{"too many executions", []string{"execution", "list", "--limit", "1001"}, "--limit"},
+		{"no session", []string{"session", "get"}, "give the id of one session"},
+		{"no line of the audit", []string{"audit", "list", "--limit", "0"}, "--limit"},
 		{"broken settings", []string{"connection", "list", "--config", "/nowhere/holdfast.yaml"}, "read settings file"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {

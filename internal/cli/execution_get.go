@@ -1,0 +1,118 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/workflows/execution"
+)
+
+// executionDetail is one execution with its pauses, and what its client is told.
+type executionDetail struct {
+	executionView
+
+	// Arguments are canonical and masked.
+	Arguments  json.RawMessage `json:"arguments"`
+	Approvals  []approvalView  `json:"approvals"`
+	Text       string          `json:"text"`
+	Structured any             `json:"structured"`
+	IsError    bool            `json:"isError"`
+	WorkflowID string          `json:"workflowId"`
+}
+
+func newExecutionGet(a *App) *cobra.Command {
+	id := oneID("execution", "holdfast execution list")
+	cmd := &cobra.Command{
+		Use:   "get ID",
+		Short: "Show one execution: its approvals, its outcome, the tool's answer",
+		Long: "Shows one execution, by its id or an approval's, with the tool's answer where there is one. Neither Temporal nor a worker is\n" +
+			"needed.",
+		Args: func(_ *cobra.Command, args []string) error { return id(args) },
+	}
+	cmd.RunE = a.with(func(ctx context.Context, s *session, args []string) error {
+		ctx, cancel := context.WithTimeout(ctx, storeReads)
+		defer cancel()
+		detail, err := s.executionDetail(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		return a.printExecution(detail)
+	})
+	return cmd
+}
+
+func (s *session) executionDetail(ctx context.Context, id string) (executionDetail, error) {
+	row, err := s.executionOf(ctx, id)
+	if err != nil {
+		return executionDetail{}, err
+	}
+	engine, err := s.engine(ctx)
+	if err != nil {
+		return executionDetail{}, err
+	}
+	who := s.app.operator(row.Identity.Organisation)
+	report, err := engine.Lookup(ctx, who, row.Key)
+	if err != nil {
+		return executionDetail{}, explainEngine(err)
+	}
+	approvals, err := s.approvals(ctx, store.PauseFilter{Key: row.Key, Limit: store.MaxLimit})
+	if err != nil {
+		return executionDetail{}, err
+	}
+	slices.Reverse(approvals)
+	said := s.app.newCallView(who, report)
+	return executionDetail{
+		executionView: newExecutionView(row), Arguments: report.Arguments, Approvals: approvals, Text: said.Text,
+		Structured: said.Structured, IsError: said.IsError, WorkflowID: execution.ID(row.Key),
+	}, nil
+}
+
+func (a *App) printExecution(v executionDetail) error {
+	if a.JSON() {
+		return a.printJSON(v)
+	}
+	t := a.newTable()
+	row := func(name, value string) {
+		if value != "" {
+			t.AppendRow([]any{name, value})
+		}
+	}
+	row("execution", v.Key)
+	row("tool", v.Address)
+	row("state", v.Status)
+	row("arguments", indented(v.Arguments))
+	row("asked", clock(v.CreatedAt))
+	row("by", v.Client)
+	row("account", v.Account+" of "+v.Organisation)
+	row("session", v.Session)
+	for _, p := range v.Approvals {
+		row("approval", p.ID+" "+p.State+decidedBy(p.Decision))
+	}
+	if v.SettledAt != nil {
+		row("settled", clock(v.SettledAt))
+		row("kept until", clock(v.RetainedUntil))
+	}
+	if o := v.Outcome; o != nil {
+		row("failure", o.Code)
+	}
+	row("workflow", v.WorkflowID)
+	t.Render()
+	_, err := fmt.Fprintf(a.options.Stdout, "\n%s\n", v.Text)
+	return err
+}
+
+func decidedBy(d *decisionView) string {
+	if d == nil {
+		return ""
+	}
+	text := " by " + d.who()
+	if d.Reason != "" {
+		text += ": " + d.Reason
+	}
+	return text
+}

@@ -1,0 +1,151 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/holdfast-mcp/holdfast/internal/auth"
+	"github.com/holdfast-mcp/holdfast/internal/catalog"
+	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
+	"github.com/holdfast-mcp/holdfast/internal/executions"
+	"github.com/holdfast-mcp/holdfast/internal/store"
+)
+
+const (
+	// engineClose bounds what a command waits for at its end: the audit is written then.
+	engineClose = 10 * time.Second
+	// storeReads bounds what a command reads from the store.
+	storeReads = 30 * time.Second
+)
+
+// operator is who acts by this command line: whoever has its keysets may see and decide what any organisation has asked for.
+func (a *App) operator(organisation string) executions.Caller {
+	if organisation == "" {
+		organisation = auth.DefaultOrganisation
+	}
+	return executions.Caller{
+		Identity: approval.Identity{Account: a.by(), Organisation: organisation}, Principal: a.by(), Name: a.by(), Resource: "default",
+		Mode: approval.ModeModel, Client: "holdfast", Via: string(approval.ViaCLI), Operator: true,
+	}
+}
+
+// engine decides on executions that there are already. It knows no tools: values that are secret by their schema alone are not known
+// as such, and whoever runs this has the keysets anyway.
+func (s *session) engine(ctx context.Context) (*executions.Service, error) {
+	none := func(context.Context) executions.Policy { return executions.Policy{} }
+	return s.engineWith(ctx, noTools{}, none)
+}
+
+// engineWith also calls tools. Temporal is asked only where it was reached before.
+func (s *session) engineWith(
+	ctx context.Context, tools catalog.Catalog, rules func(context.Context) executions.Policy,
+) (*executions.Service, error) {
+	st, err := s.store(ctx)
+	if err != nil {
+		return nil, err
+	}
+	p := executions.Params{Store: st, Audit: st, Catalog: tools, Policy: rules, Log: slog.New(slog.DiscardHandler)}
+	if s.remote != nil {
+		p.Workflows = s.remote.Executions
+	}
+	made := executions.New(p)
+	s.closers = append(s.closers, func() error {
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engineClose)
+		defer cancel()
+		return made.Close(ctx)
+	})
+	return made, nil
+}
+
+// noTools is a catalog of nothing.
+type noTools struct{ catalog.Catalog }
+
+func (noTools) Lookup(context.Context, string) (catalog.Tool, error) {
+	return catalog.Tool{}, catalog.ErrNoTool
+}
+
+// executionOf reads the row that an id means: that of an approval, or of an execution.
+func (s *session) executionOf(ctx context.Context, id string) (store.Execution, error) {
+	key, _, err := approval.ParseID(id)
+	if err != nil {
+		return store.Execution{}, usagef("that is neither an approval's id nor an execution's; see: holdfast approval list")
+	}
+	st, err := s.store(ctx)
+	if err != nil {
+		return store.Execution{}, err
+	}
+	row, err := st.Execution(ctx, key)
+	if errors.Is(err, store.ErrNotFound) {
+		return row, notFoundf("no execution %s is known, or its outcome is not kept any longer; see: holdfast execution list", key)
+	}
+	return row, err
+}
+
+// explainEngine adds the next step to what executions say.
+func explainEngine(err error) error {
+	var (
+		notFound  *executions.NotFoundError
+		unknown   *executions.UnknownToolError
+		arguments *executions.ArgumentsError
+		down      *executions.UnavailableError
+	)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &notFound):
+		return notFoundf("nothing of %s waits, or it is not kept any longer; see: holdfast execution get %s", notFound.ID, notFound.ID)
+	case errors.As(err, &unknown):
+		return noSuchTool(unknown.Suggestions)
+	case errors.As(err, &arguments):
+		return usagef("%w", err)
+	case errors.Is(err, approval.ErrBadDecision):
+		return usagef("%w", err)
+	case errors.As(err, &down) && down.What == "temporal":
+		return fmt.Errorf("no answer from Temporal, or no worker runs; nothing was decided. Start one: holdfast-worker, or see: holdfast doctor")
+	default:
+		return err
+	}
+}
+
+// noSuchTool names what is like it. The address itself is not quoted: an argument without its flag may stand there.
+func noSuchTool(suggestions []string) error {
+	if len(suggestions) == 0 {
+		return notFoundf("no such tool; see: holdfast tool search")
+	}
+	return notFoundf("no such tool; did you mean %s?", strings.Join(suggestions, ", "))
+}
+
+// oneID takes one id as argument.
+func oneID(of, see string) func(args []string) error {
+	return func(args []string) error {
+		if len(args) != 1 {
+			return usagef("give the id of one %s; see: %s", of, see)
+		}
+		return nil
+	}
+}
+
+// limitFlag bounds a list.
+type limitFlag struct{ limit int }
+
+func (f limitFlag) check() error {
+	if f.limit < 1 || f.limit > store.MaxLimit {
+		return usagef("--limit must be 1 to %d", store.MaxLimit)
+	}
+	return nil
+}
+
+// readable keeps the rows of a list that can be read, and tells of the others.
+func readable[T any](a *App, rows []T, err error) ([]T, error) {
+	if err != nil && !isCorrupt(err) {
+		return nil, err
+	}
+	if err != nil {
+		a.say("holdfast: %v", err)
+	}
+	return rows, nil
+}

@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
+	"github.com/holdfast-mcp/holdfast/internal/store"
+)
+
+func newMCPSession(a *App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "session",
+		Aliases: []string{"sessions"},
+		Short:   "Sessions of MCP clients: list, show, end",
+		Args:    noArguments,
+		RunE:    help,
+	}
+	cmd.AddCommand(newMCPSessionList(a), newMCPSessionGet(a), newMCPSessionTerminate(a))
+	return cmd
+}
+
+// mcpSessionView is one session of an MCP client.
+type mcpSessionView struct {
+	ID           string        `json:"id"`
+	Account      string        `json:"account"`
+	Organisation string        `json:"organisation"`
+	Mode         approval.Mode `json:"mode"`
+	Resource     string        `json:"resource"`
+	Role         string        `json:"role"`
+	Client       string        `json:"client,omitempty"`
+	Protocol     string        `json:"protocol,omitempty"`
+	CreatedAt    *time.Time    `json:"createdAt"`
+	LastSeenAt   *time.Time    `json:"lastSeenAt"`
+	TerminatedAt *time.Time    `json:"terminatedAt"`
+}
+
+func newMCPSessionView(row store.Session) mcpSessionView {
+	return mcpSessionView{
+		ID: row.ID, Account: row.Identity.Account, Organisation: row.Identity.Organisation, Mode: row.Mode, Resource: row.Resource,
+		Role: row.Role, Client: row.Client, Protocol: row.Protocol, CreatedAt: utc(row.CreatedAt), LastSeenAt: utc(row.LastSeenAt),
+		TerminatedAt: utc(row.TerminatedAt),
+	}
+}
+
+// mcpSession reads the row of an id.
+func (s *session) mcpSession(ctx context.Context, id string) (store.Session, error) {
+	st, err := s.store(ctx)
+	if err != nil {
+		return store.Session{}, err
+	}
+	row, err := st.Session(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		// Not quoted: whoever knows a session's id is halfway in.
+		return row, notFoundf("no such session; see: holdfast session list")
+	}
+	return row, err
+}
+
+func newMCPSessionList(a *App) *cobra.Command {
+	var (
+		filter store.SessionFilter
+		all    bool
+		limit  limitFlag
+	)
+	cmd := &cobra.Command{
+		Use:     "list",
+		Aliases: []string{"ls"},
+		Short:   "List sessions that are alive, asleep or awake, the latest first",
+		Long:    "Lists sessions that are alive, of everybody. Neither Temporal nor a worker is needed.",
+		Args:    noArguments,
+	}
+	cmd.RunE = a.with(func(ctx context.Context, s *session, _ []string) error {
+		if err := limit.check(); err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(ctx, storeReads)
+		defer cancel()
+		st, err := s.store(ctx)
+		if err != nil {
+			return err
+		}
+		filter.Alive, filter.Limit = !all, limit.limit
+		rows, err := st.Sessions(ctx, filter)
+		if rows, err = readable(a, rows, err); err != nil {
+			return err
+		}
+		views := make([]mcpSessionView, 0, len(rows))
+		for _, row := range rows {
+			views = append(views, newMCPSessionView(row))
+		}
+		return a.printMCPSessions(views)
+	})
+	flags := cmd.Flags()
+	flags.BoolVar(&all, "all", false, "those too that were terminated")
+	flags.StringVar(&filter.Organisation, "organisation", "", "only of this organisation")
+	flags.IntVar(&limit.limit, "limit", store.DefaultLimit, "at most so many, up to 1000")
+	return cmd
+}
+
+func (a *App) printMCPSessions(views []mcpSessionView) error {
+	if a.JSON() {
+		return a.printJSON(views)
+	}
+	if len(views) == 0 {
+		a.say("no sessions; an MCP client makes one when it connects to the gateway's /mcp")
+		return nil
+	}
+	t := a.newTable("session", "client", "account", "mode", "made", "last seen", "terminated")
+	for _, v := range views {
+		t.AppendRow([]any{
+			v.ID, orNone(v.Client), v.Account, v.Mode, clock(v.CreatedAt), clock(v.LastSeenAt), clock(v.TerminatedAt),
+		})
+	}
+	t.Render()
+	return nil
+}

@@ -1,0 +1,98 @@
+package cli
+
+import (
+	"context"
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-mcp/holdfast/internal/store"
+	mcpsession "github.com/holdfast-mcp/holdfast/workflows/session"
+)
+
+// mcpSessionDetail is one session, with what its workflow says.
+type mcpSessionDetail struct {
+	mcpSessionView
+
+	// Workflow is null where nobody answers.
+	Workflow   *mcpsession.Snapshot `json:"workflow"`
+	WorkflowID string               `json:"workflowId"`
+}
+
+func newMCPSessionGet(a *App) *cobra.Command {
+	id := oneID("session", "holdfast session list")
+	cmd := &cobra.Command{
+		Use:   "get ID",
+		Short: "Show one session, and what keeps it awake",
+		Long: "Shows one session. Its workflow is asked for what keeps it awake; where Temporal or a worker does not answer, the rest is\n" +
+			"shown all the same.",
+		Args: func(_ *cobra.Command, args []string) error { return id(args) },
+	}
+	cmd.RunE = a.with(func(ctx context.Context, s *session, args []string) error {
+		row, err := s.mcpSession(ctx, args[0])
+		if err != nil {
+			return err
+		}
+		detail := mcpSessionDetail{mcpSessionView: newMCPSessionView(row), WorkflowID: mcpsession.ID(row.ID)}
+		detail.Workflow = s.wakefulness(ctx, row)
+		return a.printMCPSession(detail)
+	})
+	return cmd
+}
+
+// wakefulness asks the session's workflow, and says where it does not answer.
+func (s *session) wakefulness(ctx context.Context, row store.Session) *mcpsession.Snapshot {
+	if !row.TerminatedAt.IsZero() {
+		return nil
+	}
+	remote, err := s.connect(ctx)
+	if err != nil {
+		s.app.say("%v", err)
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, liveTimeout)
+	defer cancel()
+	snapshot, err := remote.Sessions.Snapshot(ctx, row.ID)
+	switch {
+	case errors.Is(err, mcpsession.ErrNotFound):
+		return nil // it has not slept yet, and nothing of it has waited for a person
+	case err != nil:
+		s.app.say("the session's workflow does not answer; start a worker: holdfast-worker, or holdfast dev")
+		return nil
+	default:
+		return &snapshot
+	}
+}
+
+func (a *App) printMCPSession(v mcpSessionDetail) error {
+	if a.JSON() {
+		return a.printJSON(v)
+	}
+	t := a.newTable()
+	row := func(name, value string) {
+		if value != "" {
+			t.AppendRow([]any{name, value})
+		}
+	}
+	row("session", v.ID)
+	row("client", v.Client)
+	row("account", v.Account+" of "+v.Organisation)
+	row("mode", string(v.Mode))
+	row("resource", v.Resource)
+	row("role", v.Role)
+	row("protocol", v.Protocol)
+	row("made", clock(v.CreatedAt))
+	row("last seen", clock(v.LastSeenAt))
+	if v.TerminatedAt != nil {
+		row("terminated", clock(v.TerminatedAt))
+	}
+	if w := v.Workflow; w != nil {
+		row("ends", clock(&w.ExpiresAt))
+		for _, lease := range w.Leases {
+			row("awake for", lease.PauseID+" until "+clock(&lease.Until))
+		}
+	}
+	row("workflow", v.WorkflowID)
+	t.Render()
+	return nil
+}
