@@ -111,6 +111,8 @@ func TestExecutionsAreListedByWhatAFilterSays(t *testing.T) {
 		{store.ExecutionFilter{Organisation: "acme", Before: execution(3).Cursor()}, []int{1, 0}},
 		{store.ExecutionFilter{Session: "s", Identity: &bob}, []int{1}},
 		{store.ExecutionFilter{Session: "none"}, nil},
+		{store.ExecutionFilter{Address: "github.merge", Identity: &ann}, []int{3, 0}},
+		{store.ExecutionFilter{Address: "none"}, nil},
 		{store.ExecutionFilter{Status: []string{"completed"}}, []int{0}},
 		{store.ExecutionFilter{Status: []string{"completed", "declined"}, Before: execution(1).Cursor()}, []int{0}},
 		{store.ExecutionFilter{Status: []string{"running", "waiting"}, Identity: &ann}, []int{3}},

@@ -14,8 +14,8 @@ func inboxCell(i InboxItem) cell {
 	return cell{table: tableInbox, column: "message", row: []string{i.Session, strconv.FormatInt(i.Seq, 10), i.Replica, i.Kind}}
 }
 
-// PutInbox leaves a message for the replica that holds a session, and gives its number: of two items the later one has the higher. A session that
-// is not there, or terminated, is [ErrNotFound].
+// PutInbox leaves a message for the replica that holds a session, and gives its number: of two items the later one has the higher. A
+// session that is not there, or terminated, is [ErrNotFound].
 func (s *Store) PutInbox(ctx context.Context, item InboxItem) (seq int64, err error) {
 	err = s.inTransaction(ctx, func(tx *sql.Tx) error {
 		if err := alive(ctx, tx, item.Session); err != nil {
@@ -37,8 +37,9 @@ func (s *Store) PutInbox(ctx context.Context, item InboxItem) (seq int64, err er
 	return item.Seq, nil
 }
 
-// TakeInbox gives the oldest items that were left for a replica, of all sessions, at most limit of them (0: [DefaultLimit]), and removes them: each is given
-// once. An item that cannot be read is removed too, and is a *[CorruptRowError] beside the others. An empty inbox costs one read.
+// TakeInbox gives the oldest items that were left for a replica, of all sessions, at most limit of them (0: [DefaultLimit]), and
+// removes them: each is given once. An item that cannot be read is removed too, and is a *[CorruptRowError] beside the others. An empty
+// inbox costs one read.
 func (s *Store) TakeInbox(ctx context.Context, replica string, limit int) ([]InboxItem, error) {
 	var filled int
 	if err := s.run.countInbox.QueryRowContext(ctx, replica).Scan(&filled); err != nil {

@@ -34,6 +34,7 @@ func TestEachFilterHasItsIndex(t *testing.T) {
 	for index, queries := range map[string][]store.Query{
 		"mcp_session_created":        {store.SessionsQuery(store.SessionFilter{}), store.SessionsQuery(store.SessionFilter{Before: before})},
 		"mcp_session_identity":       {store.SessionsQuery(store.SessionFilter{Identity: who}), store.SessionsQuery(store.SessionFilter{Identity: who, Before: before})},
+		"mcp_session_organisation":   {store.SessionsQuery(store.SessionFilter{Organisation: "acme", Before: before})},
 		"mcp_session_alive":          {store.SessionsQuery(store.SessionFilter{Alive: true, Before: before})},
 		"mcp_session_alive_identity": {store.SessionsQuery(store.SessionFilter{Identity: who, Alive: true})},
 
@@ -41,6 +42,7 @@ func TestEachFilterHasItsIndex(t *testing.T) {
 		"execution_identity":     {store.ExecutionsQuery(store.ExecutionFilter{Identity: who, Before: before})},
 		"execution_organisation": {store.ExecutionsQuery(store.ExecutionFilter{Organisation: "acme"})},
 		"execution_session":      {store.ExecutionsQuery(store.ExecutionFilter{Session: "s"})},
+		"execution_address":      {store.ExecutionsQuery(store.ExecutionFilter{Address: "a.b"})},
 		"execution_status":       {store.ExecutionsQuery(store.ExecutionFilter{Status: []string{"waiting"}, Before: before})},
 
 		"execution_pause_created":      {store.PausesQuery(store.PauseFilter{}), store.PausesQuery(store.PauseFilter{Open: &no})},

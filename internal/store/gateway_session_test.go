@@ -103,6 +103,8 @@ func TestSessionsAreListedByWhoseTheyAreTheNewestFirst(t *testing.T) {
 	}{
 		{store.SessionFilter{}, []string{"s5", "s4", "s3", "s2", "s1", "s0"}},
 		{store.SessionFilter{Alive: true}, []string{"s5", "s3", "s2", "s1", "s0"}},
+		{store.SessionFilter{Organisation: "acme", Alive: true}, []string{"s5", "s3", "s2", "s1", "s0"}},
+		{store.SessionFilter{Organisation: "other"}, nil},
 		{store.SessionFilter{Identity: &bob}, []string{"s3", "s0"}},
 		{store.SessionFilter{Identity: &ann, Alive: true}, []string{"s5", "s2", "s1"}},
 		{store.SessionFilter{Identity: &approval.Identity{Account: "bob", Organisation: "other"}}, nil},

@@ -3,6 +3,7 @@ package store_test
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -26,6 +27,8 @@ const writesEach = 25
 func TestMain(m *testing.M) {
 	dir, process, found := strings.Cut(os.Getenv(writerVariable), "|")
 	if !found {
+		// Each step is a transaction: as many as show what they do to one another. The command line can ask for more.
+		_ = flag.Set("rapid.steps", "12")
 		os.Exit(m.Run())
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)

@@ -23,6 +23,7 @@ CREATE TABLE mcp_session (
 
 CREATE INDEX mcp_session_created ON mcp_session (created_at, id);
 CREATE INDEX mcp_session_identity ON mcp_session (account, organisation, created_at, id);
+CREATE INDEX mcp_session_organisation ON mcp_session (organisation, created_at, id);
 CREATE INDEX mcp_session_alive ON mcp_session (created_at, id) WHERE terminated_at = 0;
 CREATE INDEX mcp_session_alive_identity ON mcp_session (account, organisation, created_at, id) WHERE terminated_at = 0;
 
@@ -105,6 +106,7 @@ CREATE INDEX execution_created ON execution (created_at, key);
 CREATE INDEX execution_identity ON execution (account, organisation, created_at, key);
 CREATE INDEX execution_organisation ON execution (organisation, created_at, key);
 CREATE INDEX execution_session ON execution (session, created_at, key) WHERE session IS NOT NULL;
+CREATE INDEX execution_address ON execution (address, created_at, key);
 CREATE INDEX execution_status ON execution (status, created_at, key);
 CREATE INDEX execution_retained ON execution (retained_until) WHERE retained_until <> 0;
 
