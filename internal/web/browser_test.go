@@ -386,3 +386,18 @@ func darkness() chromedp.Action[chromedp.Void] {
 		return chromedp.Void{}, err
 	}
 }
+
+func TestAViolationOfTheContentSecurityPolicyIsHeard(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	b := r.browser().open("/login").sees("API token")
+	run(b, chromedp.Evaluate[bool](`document.body.setAttribute("style", "color: red") === undefined`))
+	testkit.Eventually(t, within, func() bool {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		return len(b.complaints) == 1 && strings.Contains(b.complaints[0], "Content Security Policy")
+	}, "the browser complains")
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.complaints = nil
+}
