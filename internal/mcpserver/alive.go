@@ -27,6 +27,8 @@ type aliveWriter struct {
 func newAliveWriter(w http.ResponseWriter, timing Timing, call bool) *aliveWriter {
 	a := &aliveWriter{w: w, control: http.NewResponseController(w), header: http.Header{}, timing: timing, call: call}
 	if call {
+		a.mu.Lock()
+		defer a.mu.Unlock()
 		a.timer = time.AfterFunc(timing.Quick, a.tick)
 	}
 	return a

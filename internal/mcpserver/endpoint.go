@@ -171,6 +171,18 @@ func Draining(ctx context.Context) <-chan struct{} {
 	return c
 }
 
+// Resident counts the sessions that this replica holds in memory.
+func (e *Endpoint) Resident() int { return len(e.residents.all()) }
+
+// SleepAll puts all sessions to sleep that nothing goes on in.
+func (e *Endpoint) SleepAll() {
+	for _, rt := range e.residents.all() {
+		if _, free := rt.idleSince(); free {
+			rt.sleep()
+		}
+	}
+}
+
 // withCaller is what a handler's context says of its request.
 func (e *Endpoint) withCaller(ctx context.Context, who auth.Principal) context.Context {
 	return context.WithValue(auth.With(ctx, who), drainingKey{}, e.draining)

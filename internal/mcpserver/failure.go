@@ -48,7 +48,7 @@ var (
 	errFull       = &failure{status: http.StatusServiceUnavailable, code: codeSession, message: "The gateway holds as many sessions as it can: try again."}
 	errTerminated = &failure{status: http.StatusNotFound, code: codeSession, message: "Session timed out, please reconnect"}
 	errNoSession  = &failure{status: http.StatusNotFound, code: codeSession, message: "Session not found"}
-	errAsleep     = errors.New("the runtime was put to sleep")
+	errAsleep     = &failure{status: http.StatusServiceUnavailable, code: codeSession, message: "The session was put to sleep: send the request again."}
 )
 
 // asFailure turns what went wrong into an answer. What nobody expected is told without its cause.

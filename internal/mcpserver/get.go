@@ -180,24 +180,29 @@ func (l *listener) catchUp(stream string, after *int64) error {
 			}
 			return err
 		}
-		for _, event := range events {
-			*after = event.Seq
-			if len(event.Data) == 0 {
-				continue // a priming event has done its work
-			}
-			if err := l.frame(frame{stream: stream, seq: event.Seq, data: event.Data}); err != nil {
-				return err
-			}
-		}
-		if len(events) > 0 {
-			if err := l.control.Flush(); err != nil {
-				return err
-			}
+		if err := l.replay(events, after); err != nil {
+			return err
 		}
 		if len(events) < page {
 			return nil
 		}
 	}
+}
+
+func (l *listener) replay(events []store.Event, after *int64) error {
+	if len(events) == 0 {
+		return nil
+	}
+	for _, event := range events {
+		*after = event.Seq
+		if len(event.Data) == 0 {
+			continue // a priming event has done its work
+		}
+		if err := l.frame(frame{stream: event.Stream, seq: event.Seq, data: event.Data}); err != nil {
+			return err
+		}
+	}
+	return l.control.Flush()
 }
 
 // deliver replays every other stream that nobody has acknowledged, and acknowledges what this client has now.

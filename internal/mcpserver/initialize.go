@@ -37,7 +37,9 @@ func (e *Endpoint) initialize(w http.ResponseWriter, q *request, messages []mess
 	ctx, cancel := context.WithTimeout(q.Context(), initializeTimeout)
 	defer cancel()
 	m := &messages[0]
-	rt, err := e.newRuntime(ctx, newSessionID(), e.metaOf(q, m.params), nil)
+	meta := e.metaOf(q, m.params)
+	meta.Session = newSessionID()
+	rt, err := e.newRuntime(ctx, meta, nil)
 	if err != nil {
 		return err
 	}

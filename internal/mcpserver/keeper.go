@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -138,19 +139,24 @@ func (e *Endpoint) fetch() {
 // forward hands a client's response or cancellation to the runtime that waits for it, here or at another replica.
 func (e *Endpoint) forward(ctx context.Context, session string, m *message) error {
 	rt := e.residents.get(session)
-	if m.response() {
-		if rt != nil && rt.replied(m) {
+	if !m.response() {
+		if rt != nil && rt.cancel(m) {
 			return nil
 		}
-		replica, ok := replicaOf(m.id)
-		if !ok || replica == e.owner {
-			return nil // nobody waits for it
-		}
-		return e.leave(ctx, session, replica, "response", m)
+		return e.cancelElsewhere(ctx, session, m)
 	}
-	if rt != nil && rt.cancel(m) {
+	if rt != nil && rt.replied(m) {
 		return nil
 	}
+	replica, ok := replicaOf(m.id)
+	if !ok || replica == e.owner {
+		return nil // nobody waits for it
+	}
+	return e.leave(ctx, session, replica, "response", m)
+}
+
+// cancelElsewhere tells the replicas that work on a request of that id.
+func (e *Endpoint) cancelElsewhere(ctx context.Context, session string, m *message) error {
 	var p cancelParams
 	if json.Unmarshal(m.params, &p) != nil {
 		return nil // a cancellation of nothing is no error
@@ -162,12 +168,11 @@ func (e *Endpoint) forward(ctx context.Context, session string, m *message) erro
 		return &storeError{err}
 	}
 	for _, s := range running {
-		for _, id := range s.Requests {
-			if id == string(p.RequestID) && s.Owner != e.owner {
-				if err := e.leave(ctx, session, s.Owner, "cancelled", m); err != nil {
-					return err
-				}
-			}
+		if s.Owner == e.owner || s.Owner == "" || !slices.Contains(s.Requests, string(p.RequestID)) {
+			continue
+		}
+		if err := e.leave(ctx, session, s.Owner, "cancelled", m); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -128,7 +128,7 @@ func (e *Endpoint) restore(ctx context.Context, entry *resident, row store.Sessi
 		entry.err = fmt.Errorf("restore session: read its state: %w", err)
 		return
 	}
-	rt, err := e.newRuntime(ctx, row.ID, metaOf(row, who), &state)
+	rt, err := e.newRuntime(ctx, metaOf(row, who), &state)
 	if err != nil {
 		entry.err = fmt.Errorf("restore session: %w", err)
 		return

@@ -161,6 +161,7 @@ func (p *peer) open(method, body, last string) *stream {
 	}
 	response, err := p.client.Do(r)
 	require.NoError(p.t, err)
+	p.t.Cleanup(func() { _ = response.Body.Close() })
 	s := &stream{t: p.t, response: response, frames: make(chan frame, 1000), cancel: cancel}
 	require.Equal(p.t, http.StatusOK, response.StatusCode)
 	require.Equal(p.t, "text/event-stream", response.Header.Get("Content-Type"))

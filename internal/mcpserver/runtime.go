@@ -60,7 +60,8 @@ func callOf(ctx context.Context) *call {
 }
 
 // newRuntime builds a session's server and connects it. A state of nil is a session that is being made.
-func (e *Endpoint) newRuntime(ctx context.Context, id string, meta Meta, state *mcp.ServerSessionState) (*runtime, error) {
+func (e *Endpoint) newRuntime(ctx context.Context, meta Meta, state *mcp.ServerSessionState) (*runtime, error) {
+	id := meta.Session
 	meta, err := e.Host.ResolveMeta(ctx, meta)
 	if err != nil {
 		return nil, fmt.Errorf("resolve session: %w", err)

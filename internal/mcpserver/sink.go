@@ -41,7 +41,7 @@ type sink struct {
 	frames  []frame
 	pending int // bytes that are not written
 	why     end
-	kicked  bool // something else has to be delivered, and then it goes on
+	kicked  bool          // something else has to be delivered, and then it goes on
 	wait    time.Duration // of endRetry
 	cut     func()        // makes a write that hangs fail
 }

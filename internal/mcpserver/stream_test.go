@@ -5,13 +5,16 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/holdfast-mcp/holdfast/internal/mcpserver"
 	"github.com/holdfast-mcp/holdfast/internal/mcpserver/mcpservertest"
 	"github.com/holdfast-mcp/holdfast/internal/store"
 	"github.com/holdfast-mcp/holdfast/internal/testkit"
@@ -166,6 +169,7 @@ func TestWhoReadsAStreamLastReadsItAlone(t *testing.T) {
 	require.Empty(t, first.end())
 	g.Host.Open("g")
 	require.Equal(t, "released g", result(t, second.data().data))
+	second.end()
 
 	listening := p.open(http.MethodGet, "", "")
 	listening.next()
@@ -403,4 +407,74 @@ func (f failing) Answered(ctx context.Context, session, stream, request string, 
 	return f.Store.Answered(ctx, session, stream, request, event)
 }
 
-var _ = strings.Repeat
+func TestAnAnswerStaysPlainWhileTheLogIsAway(t *testing.T) {
+	t.Parallel()
+	g := mcpservertest.New(t)
+	var down atomic.Bool
+	g.Wrap = func(s *store.Store) mcpserver.Log { return failing{s, down.Load} }
+	g.Settings.Timing.Quick = time.Millisecond
+	p := newPeer(t, g.Start().URL)
+	p.initialize()
+	down.Store(true)
+	answered := make(chan answer, 1)
+	go func() { answered <- p.post(call(1, "hold", object{"gate": "g"})) }()
+	testkit.Eventually(t, within, func() bool { return g.Logs.Count("cannot be followed") > 0 }, "it is said that nothing can be stored")
+	g.Host.Open("g")
+	a := <-answered
+	require.Equal(t, "application/json", a.header.Get("Content-Type"))
+	require.Equal(t, "released g", result(t, a.body))
+}
+
+func TestAResponseWaitsForALogThatIsAwayForAMoment(t *testing.T) {
+	t.Parallel()
+	g := mcpservertest.New(t)
+	var down atomic.Bool
+	var refused atomic.Int64
+	g.Wrap = func(s *store.Store) mcpserver.Log {
+		return failing{s, func() bool {
+			if down.Load() {
+				refused.Add(1)
+			}
+			return down.Load()
+		}}
+	}
+	p := newPeer(t, g.Start().URL)
+	p.initialize()
+	s := p.open(http.MethodPost, call(1, "hold", object{"gate": "g"}), "")
+	s.next()
+	down.Store(true)
+	g.Host.Open("g")
+	testkit.Eventually(t, within, func() bool { return refused.Load() > 0 }, "it is refused")
+	down.Store(false)
+	f := s.data()
+	require.Equal(t, "released g", result(t, f.data))
+	require.NotEmpty(t, f.id)
+}
+
+func TestCase54AClientThatDoesNotReadIsCutAndCanReadLater(t *testing.T) {
+	t.Parallel()
+	g := mcpservertest.New(t)
+	r := g.Start()
+	p := newPeer(t, r.URL)
+	p.initialize()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	const note = 1 << 20
+	body := call(1, "steps", object{"n": 40, "text": strings.Repeat("x", note), "gate": "g"})
+	response, err := p.client.Do(p.request(ctx, http.MethodPost, body))
+	require.NoError(t, err)
+	defer response.Body.Close()
+	held(t, g, "g", 1) // all steps were told to nobody who reads
+	g.Host.Open("g")
+	testkit.Eventually(t, within, func() bool { return len(undelivered(t, g, p.session)) == 1 }, "the answer is stored")
+	taken, err := io.Copy(io.Discard, response.Body)
+	require.Error(t, err, "the body was cut")
+	require.Less(t, taken, int64(40*note))
+	again := p.open(http.MethodGet, "", "")
+	for {
+		if f := again.data(); !strings.Contains(f.data, "progress") {
+			require.Contains(t, f.data, "released")
+			return
+		}
+	}
+}

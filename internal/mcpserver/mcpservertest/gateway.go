@@ -3,6 +3,7 @@ package mcpservertest
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -33,11 +34,14 @@ type Gateway struct {
 	Settings  mcpserver.Settings
 	// Wrap, when set, stands before the store as an endpoint sees it.
 	Wrap func(*store.Store) mcpserver.Log
+	// Sessions, when set, stands before the sessions of an endpoint that is made.
+	Sessions func(mcpserver.Sessions) mcpserver.Sessions
 	// Paused is what the question for leases is answered with.
 	Paused func(ctx context.Context, id string) (int, error)
 	Logs   *Logs
 
 	count atomic.Int64
+	gates sync.Map // of endpoints
 }
 
 // New makes a gateway without replicas, on a store of its own. Calls slower than 250 ms are streams.
@@ -82,14 +86,64 @@ func (g *Gateway) Endpoint() *mcpserver.Endpoint {
 	if g.Wrap != nil {
 		kept = g.Wrap(g.Store)
 	}
+	gate := &gate{Log: kept}
+	var sessions mcpserver.Sessions = mcpserver.NewDurableSessions(
+		g.Store, g.Workflows, mcpserver.Retention{Unused: time.Hour, Absolute: 24 * time.Hour}, log)
+	if g.Sessions != nil {
+		sessions = g.Sessions(sessions)
+	}
 	e, err := mcpserver.New(mcpserver.Params{
 		Host: g.Host, Authenticator: People{},
-		Challenge: func(_ *http.Request, err error) string { return auth.Challenge(err, "http://gateway/.well-known/oauth-protected-resource/mcp", nil) },
-		Sessions:  mcpserver.NewDurableSessions(g.Store, g.Workflows, mcpserver.Retention{Unused: time.Hour, Absolute: 24 * time.Hour}, log),
-		Store:     kept, Leases: g.Paused, Settings: g.Settings, Log: log, ReplicaID: fmt.Sprintf("replica-%d", g.count.Add(1)),
+		Challenge: func(_ *http.Request, err error) string {
+			return auth.Challenge(err, "http://gateway/.well-known/oauth-protected-resource/mcp", nil)
+		},
+		Sessions: sessions,
+		Store:    gate, Leases: g.Paused, Settings: g.Settings, Log: log, ReplicaID: fmt.Sprintf("replica-%d", g.count.Add(1)),
 	})
 	require.NoError(g.TB, err)
+	g.gates.Store(e, gate)
 	return e
+}
+
+// gate stands between an endpoint and the store, so that a replica can be as good as dead.
+type gate struct {
+	mcpserver.Log
+
+	frozen atomic.Bool
+}
+
+var errFrozen = errors.New("the process is frozen")
+
+func (g *gate) RenewStreams(ctx context.Context, owner string, until time.Time) error {
+	if g.frozen.Load() {
+		return errFrozen
+	}
+	return g.Log.RenewStreams(ctx, owner, until)
+}
+
+func (g *gate) ReleaseStreams(ctx context.Context, owner, session string) error {
+	if g.frozen.Load() {
+		return errFrozen
+	}
+	return g.Log.ReleaseStreams(ctx, owner, session)
+}
+
+func (g *gate) Answered(ctx context.Context, session, stream, request string, event store.Event) (int64, error) {
+	if g.frozen.Load() {
+		return 0, errFrozen
+	}
+	return g.Log.Answered(ctx, session, stream, request, event)
+}
+
+// Freeze cuts all connections of a replica, and lets it do nothing any more that others could see: it is as good as killed.
+func (g *Gateway) Freeze(r *Replica) {
+	g.TB.Helper()
+	found, ok := g.gates.Load(r.Endpoint)
+	require.True(g.TB, ok)
+	stands, ok := found.(*gate)
+	require.True(g.TB, ok)
+	stands.frozen.Store(true)
+	r.Server.CloseClientConnections()
 }
 
 // Kill cuts all connections and ends the replica.

@@ -195,11 +195,14 @@ func (h *Host) who(_ context.Context, req *mcp.CallToolRequest, _ Input) (output
 }
 
 func (h *Host) note(ctx context.Context, req *mcp.CallToolRequest, in Input) (output, any, error) {
-	said := &mcp.LoggingMessageParams{Level: "error", Data: in.Text}
-	if err := req.Session.Log(ctx, said); err != nil {
+	say := func(ctx context.Context, text string) error {
+		//nolint:staticcheck // clients of sessions are sent logs, and the modern protocol has no sessions
+		return req.Session.Log(ctx, &mcp.LoggingMessageParams{Level: "error", Data: text})
+	}
+	if err := say(ctx, in.Text); err != nil {
 		return nil, nil, err
 	}
-	if err := req.Session.Log(context.WithoutCancel(context.Background()), &mcp.LoggingMessageParams{Level: "error", Data: "beside " + in.Text}); err != nil {
+	if err := say(context.Background(), "beside "+in.Text); err != nil {
 		return nil, nil, err
 	}
 	return text("noted")
