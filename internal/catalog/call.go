@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -116,7 +117,8 @@ func (s *source) callOnce(
 	case err != nil:
 		got.err = classify(ctx, request.Address, err, a)
 		got.pages = pagesOf(err)
-		again := forgotten(err, a, session) || !got.err.Sent || repeatable && got.err.Unknown() && a.httpStatus() < http.StatusInternalServerError
+		broken := got.err.Unknown() && got.err.Code != CodeTimeout && a.httpStatus() < http.StatusInternalServerError
+		again := forgotten(err, a, session) || !got.err.Sent || repeatable && broken
 		if used && again && ctx.Err() == nil {
 			got.lost = session
 		}
@@ -208,6 +210,20 @@ func refusal(err error) *jsonrpc.Error {
 	return answered
 }
 
+// secondHand is the code of a refusal by which a proxy tells that it got no answer itself: what became of the call behind it is not
+// known. Empty: it is none of these. The numbers and words are those of the TypeScript SDK, by which most proxies are made.
+func secondHand(answered *jsonrpc.Error) string {
+	words := strings.ToLower(answered.Message)
+	switch {
+	case answered.Code == -32001 && strings.Contains(words, "timed out"):
+		return CodeTimeout
+	case answered.Code == -32000 && strings.Contains(words, "connection closed"):
+		return CodeUnreachable
+	default:
+		return ""
+	}
+}
+
 func classify(ctx context.Context, address string, err error, a *attempt) *CallError {
 	fault := &CallError{Address: address, Sent: a.wasSent(), Cause: err}
 	status := a.httpStatus()
@@ -220,6 +236,8 @@ func classify(ctx context.Context, address string, err error, a *attempt) *CallE
 	switch {
 	case errors.Is(err, errForgotten):
 		fault.Code = CodeProtocol
+	case answered != nil && secondHand(answered) != "":
+		fault.Code, fault.Sent, fault.Message = secondHand(answered), true, clip(answered.Message, maxMessage)
 	case answered != nil:
 		fault.Code, fault.Sent, fault.Answered, fault.Message = CodeRefused, true, true, clip(answered.Message, maxMessage)
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:

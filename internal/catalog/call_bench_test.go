@@ -15,7 +15,13 @@ import (
 
 // BenchmarkCall compares calls through the catalog with those of a bare client: by one caller, and by 16 at once.
 func BenchmarkCall(b *testing.B) {
-	server := start(b, upstream.Options{JSON: true})
+	for name, options := range map[string]upstream.Options{"json": {JSON: true}, "events": {}, "modern": {Stateless: true}} {
+		b.Run(name, func(b *testing.B) { compare(b, start(b, options)) })
+	}
+}
+
+func compare(b *testing.B, server *upstream.Server) {
+	b.Helper()
 	for _, callers := range []int{1, 16} {
 		b.Run(fmt.Sprintf("bare-%d", callers), func(b *testing.B) {
 			client := mcp.NewClient(&mcp.Implementation{Name: "bench", Version: "1"}, nil)

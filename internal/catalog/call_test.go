@@ -171,6 +171,31 @@ func TestARefusalIsKnownNotToHaveSucceeded(t *testing.T) {
 	require.False(t, unknown.Unknown())
 }
 
+func TestAProxyThatGotNoAnswerDoesNotKnowTheOutcome(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		body, code string
+		unknown    bool
+	}{
+		{`{"code":-32001,"message":"MCP error -32001: Request timed out"}`, catalog.CodeTimeout, true},
+		{`{"code":-32000,"message":"MCP error -32000: Connection closed"}`, catalog.CodeUnreachable, true},
+		{`{"code":-32000,"message":"no such thing"}`, catalog.CodeRefused, false},
+		{`{"code":-32602,"message":"the window timed out of range"}`, catalog.CodeRefused, false},
+	} {
+		server := start(t, upstream.Options{})
+		sources := open(t, server)
+		server.Intercept(func(method string, w http.ResponseWriter, r *http.Request) bool {
+			if method == "tools/call" {
+				answer(w, r, `"error":`+tc.body)
+			}
+			return method == "tools/call"
+		})
+		failed := fault(t, sources, catalog.CallRequest{Address: "up.put", Arguments: args(t, map[string]any{"name": "a"})})
+		require.Equal(t, tc.code, failed.Code)
+		require.Equal(t, tc.unknown, failed.Unknown())
+	}
+}
+
 func TestEachAnswerOfHTTPHasItsOwnMeaning(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"os"
 	"regexp"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-mcp/holdfast/internal/catalog"
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
+	"github.com/holdfast-mcp/holdfast/internal/testkit"
 )
 
 var processPattern = regexp.MustCompile(`pid (\d+), (.*), "(.*)"`)
@@ -64,6 +67,16 @@ func TestAChildProcessThatDiesIsStartedAgain(t *testing.T) {
 	require.Equal(t, catalog.CodeUnreachable, failed.Code)
 	require.True(t, failed.Unknown())
 	require.NotEqual(t, first[0], who(t, sources)[0])
+}
+
+func TestWhatAChildProcessComplainsOfIsLoggedRedacted(t *testing.T) {
+	t.Parallel()
+	log := &logText{}
+	sources := openFile(t, `{"mcpServers":{"up":{"command":"sh","args":["-c","echo cannot start: token=s3cr3tvalue123456 >&2; exit 1"]}}}`,
+		func(p *catalog.Params) { p.Log = log.logger() })
+	require.Error(t, sources.Refresh(t.Context(), "up"))
+	testkit.Eventually(t, time.Minute, func() bool { return strings.Contains(log.String(), "cannot start") }, "the complaint is logged")
+	require.NotContains(t, log.String(), "s3cr3tvalue")
 }
 
 func TestACommandThatCannotBeStartedIsNotSent(t *testing.T) {

@@ -69,7 +69,8 @@ func (e *openError) Unwrap() error { return e.err }
 type dialer struct {
 	source    definition
 	transport *http.Transport // nil: a child process
-	changed   func()          // the tools have changed
+	log       *slog.Logger
+	changed   func() // the tools have changed
 	life      func() context.Context
 
 	version atomic.Pointer[string] // of the protocol, as it was agreed on last
@@ -124,6 +125,8 @@ func (d *dialer) way(lane lane) mcp.Transport {
 		command := exec.CommandContext(d.life(), d.source.command, d.source.args...)
 		command.Env = append(environment(), d.source.env...)
 		command.Dir = d.source.dir
+		command.Stderr = complaints(d.log, d.source.name)
+		command.WaitDelay = childStop // a grandchild may keep the error stream open
 		return childTransport{&mcp.CommandTransport{Command: command, TerminateDuration: childStop}}
 	}
 	return &mcp.StreamableClientTransport{

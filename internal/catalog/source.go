@@ -65,7 +65,7 @@ func newSource(d definition, life func() context.Context, log *slog.Logger, publ
 		kick: make(chan struct{}, 1), first: make(chan struct{}), pages: map[string]json.RawMessage{},
 		status: Status{Name: d.name, Transport: d.transport(), State: StateUnknown, Since: time.Now()},
 	}
-	dialer := &dialer{source: d, life: life, changed: s.poke}
+	dialer := &dialer{source: d, life: life, log: log, changed: s.poke}
 	if !d.local() {
 		dialer.transport = newTransport()
 	}
