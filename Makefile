@@ -36,7 +36,7 @@ soak: ## run the end-to-end tests, long ones too, again and again (SOAK_COUNT=10
 
 record: ## record the histories that later releases must replay (RELEASE=v1.2.3)
 	@scripts/tools.sh test
-	HOLDFAST_RECORD=$(RELEASE) go test -tags record -run TestRecordReplayFixtures -count 1 ./e2e
+	HOLDFAST_RECORD=$(RELEASE) go test -tags record -run TestRecordReplayFixtures -count 1 -p 1 ./e2e ./e2e/execution
 
 fmt: ## format all Go code
 	go tool -modfile=tools/go.mod golangci-lint fmt

@@ -97,11 +97,16 @@ func (r *rig) paused(key string, n int) approval.Pause {
 
 func (r *rig) decide(key string, n int, action approval.Action) execution.Resumed {
 	r.TB.Helper()
+	return r.decideWith(key, n, approval.Decision{Action: action, By: "ann", Via: approval.ViaPage})
+}
+
+func (r *rig) decideWith(key string, n int, wish approval.Decision) execution.Resumed {
+	r.TB.Helper()
 	var got execution.Resumed
 	testkit.Eventually(r.TB, late, func() bool {
 		var err error
 		got, err = r.executions.Resume(r.TB.Context(), r.owner, execution.Resume{
-			PauseID: approval.PauseID(key, n), Decision: approval.Decision{Action: action, By: "ann", Via: approval.ViaPage},
+			PauseID: approval.PauseID(key, n), Decision: wish,
 		})
 		return err == nil
 	}, "a decision")
@@ -128,10 +133,15 @@ func (r *rig) settled(key string) approval.Outcome {
 // history is that of the current run of a workflow.
 func (r *rig) history(workflowID string) *historypb.History {
 	r.TB.Helper()
+	return r.historyOf(workflowID, "")
+}
+
+func (r *rig) historyOf(workflowID, run string) *historypb.History {
+	r.TB.Helper()
 	ctx, cancel := context.WithTimeout(r.TB.Context(), late)
 	defer cancel()
 	history := &historypb.History{}
-	events := r.Temporal.GetWorkflowHistory(ctx, workflowID, "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+	events := r.Temporal.GetWorkflowHistory(ctx, workflowID, run, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for events.HasNext() {
 		event, err := events.Next()
 		require.NoError(r.TB, err)
@@ -166,6 +176,7 @@ type upstream struct {
 
 	mu   sync.Mutex
 	ran  map[string]int
+	said string        // the arguments of the last call that was answered
 	hold chan struct{} // closed: calls are answered at once
 }
 
@@ -196,6 +207,9 @@ func (u *upstream) serve(w http.ResponseWriter, r *http.Request) {
 	case <-r.Context().Done():
 		return
 	}
+	u.mu.Lock()
+	u.said = string(call.Arguments)
+	u.mu.Unlock()
 	_, _ = w.Write([]byte(`{"content":[{"type":"text","text":"CANARY-RESULT"}]}`))
 }
 
@@ -206,6 +220,12 @@ func (u *upstream) holds() (release func()) {
 	hold := make(chan struct{})
 	u.hold = hold
 	return sync.OnceFunc(func() { close(hold) })
+}
+
+func (u *upstream) lastArguments() string {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.said
 }
 
 func (u *upstream) runs(key string) int {

@@ -1,6 +1,8 @@
 package execution_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"testing"
 	"time"
 
@@ -147,6 +149,35 @@ func TestARunThatAnOperatorHasTerminatedIsNotTakenForAnother(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, approval.OutcomeUnknown, outcome.Kind)
 	require.Equal(t, execution.CodeRunEnded, outcome.Code)
+}
+
+func TestWhatAToolAsksWhileItIsCalledIsDecidedByAPerson(t *testing.T) {
+	t.Parallel()
+	// cases 24 and 40
+	r := newRig(t)
+	r.startWorker()
+	sessionID := r.startSession()
+	key := r.start(func(in *execution.Input) { in.Address, in.Session = askingTool, sessionID })
+	first := r.paused(key, 1)
+	r.decide(key, 1, approval.ActionAccept)
+	second := r.paused(key, 2)
+	require.NotEqual(t, first.ID, second.ID)
+	require.Zero(t, r.upstream.runs(key))
+	r.decideWith(key, 2, approval.Decision{
+		Action: approval.ActionAccept, Content: json.RawMessage(`{"folder":"inbox"}`), By: "ann", Via: approval.ViaPage,
+	})
+	require.Equal(t, approval.OutcomeCompleted, r.settled(key).Kind)
+	require.JSONEq(t, `{"folder":"inbox"}`, r.upstream.lastArguments())
+	events, err := r.Store.ExecutionEvents(t.Context(), key, 0)
+	require.NoError(t, err)
+	told := make([]string, 0, len(events))
+	for _, e := range events {
+		told = append(told, fmt.Sprintf("%s %d", e.Kind, e.Pause))
+	}
+	require.Equal(t, []string{
+		"paused 1", "decided 1", "resuming 1", "settled 1", "paused 2", "decided 2", "resuming 2", "settled 2", "outcome 0",
+	}, told)
+	testkit.Eventually(t, late, func() bool { return r.hooks(sessionID) == 6 }, "the session knows")
 }
 
 func TestAnExecutionThatWaitsIsCalledOff(t *testing.T) {

@@ -17,6 +17,7 @@ import (
 	sessionactivity "github.com/holdfast-mcp/holdfast/activities/session"
 	"github.com/holdfast-mcp/holdfast/activities/tool"
 	"github.com/holdfast-mcp/holdfast/internal/catalog"
+	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 	"github.com/holdfast-mcp/holdfast/internal/keys"
 	"github.com/holdfast-mcp/holdfast/internal/store"
 	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
@@ -72,10 +73,25 @@ func work(raw string) error {
 	return w.Run(make(chan any))
 }
 
+// askingTool asks before it does anything, and does then what it was told.
+const askingTool = "mail.ask"
+
 // remote is the test's upstream, as a worker sees it.
 type remote struct{ url string }
 
 func (r remote) Call(ctx context.Context, call catalog.CallRequest) (catalog.CallResult, error) {
+	if call.Address == askingTool {
+		decision, err := call.Elicit(ctx, approval.Request{
+			Kind: approval.KindForm, Message: "Which folder?", Schema: json.RawMessage(`{"type":"object"}`),
+		})
+		if err != nil {
+			return catalog.CallResult{}, &catalog.CallError{Address: call.Address, Code: catalog.CodeProtocol, Cause: err}
+		}
+		if decision.Action != approval.ActionAccept {
+			return catalog.CallResult{Result: json.RawMessage(`{"content":[],"isError":true}`), ToolError: true}, nil
+		}
+		call.Arguments = decision.Content
+	}
 	var sent bytes.Buffer
 	if err := json.NewEncoder(&sent).Encode(wireCall{Address: call.Address, Key: call.Key, Arguments: call.Arguments}); err != nil {
 		return catalog.CallResult{}, err
