@@ -15,6 +15,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
 	"github.com/holdfast-mcp/holdfast/internal/testkit"
+	"github.com/holdfast-mcp/holdfast/internal/testkit/browser"
 )
 
 const (
@@ -35,6 +36,9 @@ type devProcess struct {
 	Temporal string `json:"temporal"`
 	UI       string `json:"ui"`
 	Codec    string `json:"codec"`
+	Gateway  string `json:"gateway"`
+	Token    string `json:"token"`
+	Approval string `json:"approval"`
 }
 
 func startDev(t *testing.T, dir string) *devProcess {
@@ -131,6 +135,7 @@ func TestDevShowsARepairTellsTheStockToolsAndContinues(t *testing.T) {
 	testkit.Eventually(t, demoTurn, func() bool { return repaired(d.states()) }, "ready → stale → registering → ready")
 	d.stockCLI()
 	d.page()
+	d.approve()
 
 	t.Log("Ctrl-C ends every process, and a second start goes on")
 	before := d.states()
@@ -142,6 +147,21 @@ func TestDevShowsARepairTellsTheStockToolsAndContinues(t *testing.T) {
 	require.Equal(t, before, again.states()[:len(before)])
 	require.NoError(t, again.process.Interrupt(t))
 	require.Empty(t, again.left())
+}
+
+// approve opens the printed link as a person does, logs in with the printed token, and agrees.
+func (d *devProcess) approve() {
+	t := d.t
+	t.Helper()
+	require.NotEmpty(t, d.Approval, d.process.Output())
+	b := browser.New(t)
+	b.Open(d.Approval, "the login", func(text string) bool { return strings.Contains(text, "Log in") })
+	b.LogIn(d.Token)
+	b.Await("the call", func(text string) bool {
+		return strings.Contains(text, "notes.delete_note") && strings.Contains(text, "passwords")
+	})
+	b.Click(`button[value="accept"]`)
+	b.Await("what came of it", func(text string) bool { return strings.Contains(text, "deleted passwords") })
 }
 
 // stockCLI does with Temporal's own CLI what the README says.
@@ -173,29 +193,29 @@ func (d *devProcess) page() {
 	t := d.t
 	t.Helper()
 	id, run := d.demo()
-	b := newBrowser(t)
+	b := browser.New(t)
 	base := d.UI + "/namespaces/default/workflows/" + url.PathEscape(id) + "/" + run
 
-	b.open(base+"/pending-activities", "the last look in words, with its attempts", func(text string) bool {
+	b.Open(base+"/pending-activities", "the last look in words, with its attempts", func(text string) bool {
 		return strings.Contains(text, "in sync: connected") && strings.Contains(text, "Attempt")
 	})
-	b.shoot("temporal-ui-attempts")
-	b.open(base+"/search-attributes", "the state as a filter", func(text string) bool {
+	b.Shoot("temporal-ui-attempts")
+	b.Open(base+"/search-attributes", "the state as a filter", func(text string) bool {
 		return strings.Contains(text, "HoldfastState") && strings.Contains(text, "ready")
 	})
-	b.shoot("temporal-ui-search-attributes")
-	b.open(base+"/memo", "the published snapshot in clear", func(text string) bool {
+	b.Shoot("temporal-ui-search-attributes")
+	b.Open(base+"/memo", "the published snapshot in clear", func(text string) bool {
 		return strings.Contains(text, "desiredRevision") && strings.Contains(text, "appliedRevision")
 	})
-	b.shoot("temporal-ui-memo")
-	b.open(base+"/user-metadata", "state, reason and each step in words", func(text string) bool {
+	b.Shoot("temporal-ui-memo")
+	b.Open(base+"/user-metadata", "state, reason and each step in words", func(text string) bool {
 		return strings.Contains(text, "ready") && strings.Contains(text, "why: delivered and verified") &&
 			strings.Contains(text, "register tools with the engine") &&
 			strings.Contains(text, "ask the endpoint of tools for its tools")
 	})
-	b.shoot("temporal-ui-metadata")
-	b.open(base+"/history", "the input in clear and the steps of a repair", func(text string) bool {
+	b.Shoot("temporal-ui-metadata")
+	b.Open(base+"/history", "the input in clear and the steps of a repair", func(text string) bool {
 		return strings.Contains(text, "demo-engine") && strings.Contains(text, "watch tools")
 	})
-	b.shoot("temporal-ui-history")
+	b.Shoot("temporal-ui-history")
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"time"
 
 	"go.temporal.io/sdk/client"
 	"go.uber.org/fx"
@@ -20,9 +19,6 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/store"
 	"github.com/holdfast-mcp/holdfast/workflows/session"
 )
-
-// sessionsEnd bounds what is written about sessions when a gateway stops.
-const sessionsEnd = 5 * time.Second
 
 func provideSessionClient(o Options, c client.Client) *session.Client {
 	return session.NewClient(c, o.Config.Temporal.TaskQueue)

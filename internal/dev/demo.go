@@ -25,19 +25,23 @@ const (
 	dropEvery = 30 * time.Second
 )
 
-// demo is a simulated engine, a simulated MCP server and the workspace that joins them.
+// connectTo is the MCP endpoint of the demo's connection: this gateway.
+type connectTo struct {
+	url     string
+	headers map[string]string
+}
+
+// demo is a simulated engine, and a workspace in it that is connected to the gateway.
 type demo struct {
-	key      delivery.Key
-	engine   *simulator.Engine
-	endpoint *simulator.Endpoint
+	key    delivery.Key
+	engine *simulator.Engine
 
 	cancel context.CancelFunc
 	ended  sync.WaitGroup
 }
 
-// startDemo starts both peers where an earlier start had them, so that nothing changes for the connection, and stores
-// what is wanted.
-func startDemo(ctx context.Context, s *store.Store, dataDir string) (*demo, error) {
+// startDemo starts the engine where an earlier start had it, and stores what is wanted.
+func startDemo(ctx context.Context, s *store.Store, dataDir string, to connectTo) (*demo, error) {
 	directory := filepath.Join(dataDir, "demo-workspace")
 	if err := os.MkdirAll(directory, 0o700); err != nil {
 		return nil, fmt.Errorf("make workspace: %w", err)
@@ -47,10 +51,10 @@ func startDemo(ctx context.Context, s *store.Store, dataDir string) (*demo, erro
 		return nil, fmt.Errorf("find workspace: %w", err)
 	}
 	d := &demo{key: delivery.Key{Workspace: demoWorkspace, Name: demoName, Directory: directory}}
-	if err := d.startPeers(ctx, s); err != nil {
+	if d.engine, err = startEngine(address(ctx, s)); err != nil {
 		return nil, err
 	}
-	if err := d.want(ctx, s); err != nil {
+	if err := d.want(ctx, s, to); err != nil {
 		d.stop()
 		return nil, err
 	}
@@ -60,59 +64,36 @@ func startDemo(ctx context.Context, s *store.Store, dataDir string) (*demo, erro
 	return d, nil
 }
 
-func (d *demo) startPeers(ctx context.Context, s *store.Store) error {
-	engineAt, endpointAt := addresses(ctx, s, d.key)
-	var err error
-	if d.engine, err = firstThatStarts(engineAt, func(at string) (*simulator.Engine, error) {
-		return simulator.NewEngine(simulator.EngineOptions{ListenAddress: at})
-	}); err != nil {
-		return err
-	}
-	d.endpoint, err = firstThatStarts(endpointAt, func(at string) (*simulator.Endpoint, error) {
-		return simulator.NewEndpoint(simulator.EndpointOptions{ListenAddress: at, Tools: []string{"echo", "add"}})
-	})
-	if err != nil {
-		d.engine.Close()
-	}
-	return err
-}
-
-// firstThatStarts tries the address of the last time, then any.
-func firstThatStarts[T any](at string, start func(string) (T, error)) (T, error) {
+// startEngine tries the address of the last time, then any.
+func startEngine(at string) (*simulator.Engine, error) {
 	if at != "" {
-		if peer, err := start(at); err == nil {
-			return peer, nil
+		if engine, err := simulator.NewEngine(simulator.EngineOptions{ListenAddress: at}); err == nil {
+			return engine, nil
 		}
 	}
-	return start("")
+	return simulator.NewEngine(simulator.EngineOptions{})
 }
 
-// addresses are where the peers were the last time; empty where there was none.
-func addresses(ctx context.Context, s *store.Store, key delivery.Key) (engineAt, endpointAt string) {
-	if row, err := s.Engine(ctx, demoEngineID); err == nil {
-		engineAt = hostOf(row.BaseURL)
+// address is where the engine was the last time; empty where there was none.
+func address(ctx context.Context, s *store.Store) string {
+	row, err := s.Engine(ctx, demoEngineID)
+	if err != nil {
+		return ""
 	}
-	if row, err := s.Desired(ctx, key); err == nil {
-		endpointAt = hostOf(row.Config.URL)
-	}
-	return engineAt, endpointAt
-}
-
-func hostOf(raw string) string {
-	u, err := url.Parse(raw)
+	u, err := url.Parse(row.BaseURL)
 	if err != nil {
 		return ""
 	}
 	return u.Host
 }
 
-func (d *demo) want(ctx context.Context, s *store.Store) error {
+func (d *demo) want(ctx context.Context, s *store.Store, to connectTo) error {
 	_, errEngine := s.PutEngine(ctx, store.Engine{ID: demoEngineID, BaseURL: d.engine.BaseURL()})
 	enabled := true
 	_, errDesired := s.PutDesired(ctx, store.Desired{
 		Key: d.key, EngineID: demoEngineID, Profile: desired.ProfileGeneric,
 		Config: desired.Config{
-			Type: "remote", URL: d.endpoint.URL(), Enabled: &enabled, OAuth: json.RawMessage("false"), TimeoutMillis: 5000,
+			Type: "remote", URL: to.url, Headers: to.headers, Enabled: &enabled, OAuth: json.RawMessage("false"), TimeoutMillis: 5000,
 		},
 		Metadata: desired.DefaultMetadata(),
 	})
@@ -139,5 +120,4 @@ func (d *demo) stop() {
 	}
 	d.ended.Wait()
 	d.engine.Close()
-	d.endpoint.Close()
 }

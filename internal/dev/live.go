@@ -25,6 +25,7 @@ func (r *runner) live(ctx context.Context) error {
 	defer ticker.Stop()
 	parent := os.Getppid()
 	feed := feed{client: r.connections(), shown: map[string]int64{}, since: r.began}
+	calls := callFeed{store: r.store, page: r.gateway.URL() + "/resume/", shown: map[string]string{}, since: r.began}
 	for {
 		select {
 		case <-ctx.Done():
@@ -44,7 +45,7 @@ func (r *runner) live(ctx context.Context) error {
 		if r.JSON {
 			continue
 		}
-		for _, line := range feed.next(ctx) {
+		for _, line := range append(feed.next(ctx), calls.next(ctx)...) {
 			fmt.Fprintln(r.Out, line)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/auth"
 	"github.com/holdfast-mcp/holdfast/internal/cli"
 	"github.com/holdfast-mcp/holdfast/internal/config"
+	"github.com/holdfast-mcp/holdfast/internal/executions"
 	"github.com/holdfast-mcp/holdfast/internal/filelock"
 	"github.com/holdfast-mcp/holdfast/internal/keys"
 	"github.com/holdfast-mcp/holdfast/internal/store"
@@ -61,6 +62,7 @@ type runner struct {
 	codec  string
 	logs   *os.File
 	server *temporalclient.DevServer
+	sample *sample
 	demo   *demo
 	graph  *fx.App
 
@@ -69,8 +71,11 @@ type runner struct {
 	store   *store.Store
 	tokens  *auth.Tokens
 	gateway *app.GatewayServer
+	engine  executions.Engine
 	// token lets its owner use the gateway; it is shown once.
 	token auth.Secret
+	// approval is the page of the demo's call that waits; empty where there is none.
+	approval string
 
 	// began separates what is shown live from what an earlier run has done.
 	began time.Time
@@ -78,7 +83,7 @@ type runner struct {
 
 func (r *runner) start(ctx context.Context) error {
 	for _, step := range []func(context.Context) error{
-		r.takeDataDir, r.startServer, r.startWorker, r.makeToken, r.startDemo, r.keepState,
+		r.takeDataDir, r.startServer, r.startSample, r.startWorker, r.makeToken, r.startDemo, r.ask, r.keepState,
 	} {
 		if err := step(ctx); err != nil {
 			return err
@@ -143,6 +148,19 @@ func (r *runner) startServer(ctx context.Context) error {
 	return err
 }
 
+// startSample gives the gateway a source of tools, where whoever runs it has named none.
+func (r *runner) startSample(ctx context.Context) error {
+	if r.NoDemo || r.Config.Sources.File != "" || r.Config.Policy.File != "" {
+		return nil
+	}
+	var err error
+	if r.sample, err = startSample(ctx); err != nil {
+		return err
+	}
+	r.Config.Sources.File, r.Config.Policy.File, err = r.sample.write(r.Config.DataDir)
+	return err
+}
+
 func (r *runner) startWorker(ctx context.Context) error {
 	cfg := r.Config
 	cfg.Codec.Listen = r.Listen
@@ -151,7 +169,7 @@ func (r *runner) startWorker(ctx context.Context) error {
 		app.WorkerAndGateway(app.Options{
 			Config: cfg, Version: r.Version, Address: r.server.Address(), Namespace: r.server.Namespace(), LogOutput: r.logs,
 		}),
-		fx.Populate(&r.client, &r.keys, &r.store, &r.tokens, &r.gateway),
+		fx.Populate(&r.client, &r.keys, &r.store, &r.tokens, &r.gateway, &r.engine),
 	)
 	if err := r.graph.Err(); err != nil {
 		r.graph = nil
@@ -190,7 +208,15 @@ func (r *runner) startDemo(ctx context.Context) error {
 		return r.removeDemo(ctx)
 	}
 	var err error
-	if r.demo, err = startDemo(ctx, r.store, r.Config.DataDir); err != nil {
+	header := map[string]string{}
+	if r.Config.Gateway.Auth != config.AuthNone {
+		agent, _, err := r.tokens.Create(ctx, auth.Request{Name: "holdfast dev demo", Account: demoAccount, Role: auth.RoleCollaborator, By: tokenBy})
+		if err != nil {
+			return fmt.Errorf("start demo: %w", err)
+		}
+		header["Authorization"] = "Bearer " + agent.Reveal()
+	}
+	if r.demo, err = startDemo(ctx, r.store, r.Config.DataDir, connectTo{r.gateway.URL() + "/mcp", header}); err != nil {
 		return fmt.Errorf("start demo: %w", err)
 	}
 	if err := r.connections().Ensure(ctx, r.demo.key, demoEngineID, connection.DesiredChanged{Trigger: "demo"}); err != nil {
@@ -220,7 +246,9 @@ func (r *runner) announce() error {
 			cli.DevInfo
 
 			Token string `json:"token,omitempty"`
-		}{true, s, r.revealToken()})
+			// Approval is the page of the demo's call that waits for a person.
+			Approval string `json:"approval,omitempty"`
+		}{true, s, r.revealToken(), r.approval})
 	}
 	fmt.Fprintln(r.Out, "holdfast is ready")
 	fmt.Fprintf(r.Out, "  temporal  %s (namespace %s)\n  ui        %s\n  codec     %s\n  gateway   %s\n  data      %s\n",
@@ -231,6 +259,9 @@ func (r *runner) announce() error {
 	if r.demo != nil {
 		fmt.Fprintf(r.Out, "  demo      %s/%s: its engine drops the registration every %s\n",
 			r.demo.key.Workspace, r.demo.key.Name, dropEvery)
+	}
+	if r.approval != "" {
+		fmt.Fprintf(r.Out, "  approval  %s (a call that waits for you; log in with the token)\n", r.approval)
 	}
 	fmt.Fprintln(r.Out, "stop with Ctrl-C")
 	return nil
@@ -258,6 +289,9 @@ func (r *runner) stop() error {
 	}
 	if r.demo != nil {
 		r.demo.stop()
+	}
+	if r.sample != nil {
+		r.sample.stop()
 	}
 	if r.server != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
