@@ -18,12 +18,15 @@ const (
 
 // ModelOptions is the script of a Model.
 type ModelOptions struct {
-	Tool          string          // what each turn calls, by the name that the engine offers it under: SERVER_TOOL
-	Arguments     string          // of each call, a JSON object; empty = {}
-	Calls         int             // of a turn, each asked for in an answer of its own; 0 = 1
-	Think         time.Duration   // wait before each answer
-	Before        func(ModelStep) // called before each answer of a turn; the answer waits for it
-	ListenAddress string          // host:port; empty = any free loopback port
+	Tool      string          // what each turn calls, by the name that the engine offers it under: SERVER_TOOL
+	Arguments string          // of each call, a JSON object; empty = {}
+	Calls     int             // of a turn, each asked for in an answer of its own; 0 = 1
+	Think     time.Duration   // wait before each answer
+	Before    func(ModelStep) // called before each answer of a turn; the answer waits for it
+	// Next chooses what is called next, in place of Tool, Arguments and Calls, from the results of the turn's calls so far; an empty tool
+	// ends the turn. nil: each call is the same.
+	Next          func(results []string) (tool, arguments string)
+	ListenAddress string // host:port; empty = any free loopback port
 }
 
 // ModelStep is one answer of a turn that is about to be given.

@@ -50,6 +50,10 @@ func (m *Model) complete(w http.ResponseWriter, r *http.Request) {
 	offered := request.offered()
 	turn, step := m.enter(request, offered)
 	calls := step < script.Calls && slices.Contains(offered, script.Tool)
+	if script.Next != nil {
+		script.Tool, script.Arguments = script.Next(m.results(turn))
+		calls = slices.Contains(offered, script.Tool)
+	}
 	if script.Before != nil {
 		script.Before(ModelStep{Turn: turn, Step: step, Call: calls})
 	}
@@ -118,6 +122,16 @@ func (m *Model) call(turn int, tool string) string {
 	m.byCall[id] = turn
 	m.turns[turn].Calls = append(m.turns[turn].Calls, ModelCall{ID: id, Tool: tool, Asked: time.Now()})
 	return id
+}
+
+func (m *Model) results(turn int) []string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	results := make([]string, 0, len(m.turns[turn].Calls))
+	for _, call := range m.turns[turn].Calls {
+		results = append(results, call.Result)
+	}
+	return results
 }
 
 func (m *Model) finish(turn int) {

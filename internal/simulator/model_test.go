@@ -195,3 +195,20 @@ func TestAModelRefusesARequestWithoutMessages(t *testing.T) {
 	status, _ := c.post(map[string]any{"model": simulator.ModelID})
 	require.Equal(t, http.StatusBadRequest, status)
 }
+
+func TestAModelGoesOnFromWhatItWasAnswered(t *testing.T) {
+	t.Parallel()
+	model := newModel(t, simulator.ModelOptions{Next: func(results []string) (tool, arguments string) {
+		if len(results) < 2 {
+			return offeredTool, `{"after":"` + strings.Join(results, ",") + `"}`
+		}
+		return "", ""
+	}})
+	c := &chat{t: t, model: model, tools: []string{offeredTool}}
+	one, _ := c.say(user("go"))
+	require.JSONEq(t, `{"after":""}`, one.ToolCalls[0].Function.Arguments)
+	other, _ := c.say(result(one, "found"))
+	require.JSONEq(t, `{"after":"found"}`, other.ToolCalls[0].Function.Arguments)
+	_, reason := c.say(result(other, "done"))
+	require.Equal(t, "stop", reason)
+}
