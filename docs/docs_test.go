@@ -3,6 +3,7 @@
 package docs_test
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/api"
 	"github.com/holdfast-mcp/holdfast/internal/config"
+	"github.com/holdfast-mcp/holdfast/internal/policyfile"
 )
 
 const root = ".."
@@ -53,6 +55,19 @@ func marked(t *testing.T, page, mark string) string {
 	table, _, found := strings.Cut(rest, "<!-- "+mark+":end -->")
 	require.True(t, found)
 	return table
+}
+
+func TestTheRulesThatThePageShowsAreTaken(t *testing.T) {
+	t.Parallel()
+	_, rest, found := strings.Cut(pages(t)[filepath.Join(root, "docs", "gateway.md")], "```yaml\nrules:")
+	require.True(t, found)
+	text, _, _ := strings.Cut(rest, "```")
+	file := filepath.Join(t.TempDir(), "policy.yaml")
+	require.NoError(t, os.WriteFile(file, []byte("rules:"+text), 0o600))
+	rules, err := policyfile.Open(policyfile.Params{Path: file, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	require.Len(t, rules.Current().Rules, 4)
+	require.Len(t, rules.Current().Overrides, 1)
 }
 
 func TestEveryLinkIntoTheTreeLeadsSomewhere(t *testing.T) {

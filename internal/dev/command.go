@@ -49,7 +49,7 @@ func NewCommand() cli.Extra {
 		flags.BoolVar(&o.NoDemo, "no-demo", false, "leave the demo workspace out")
 		// The settings are our own: a path that is none is a mistake in this file.
 		if err := config.AddFlagsOf(flags, Defaults(), "inspect.poll_interval", "inspect.probe_interval", "worker.health_listen",
-			"gateway.listen"); err != nil {
+			"gateway.listen", "sources.file", "policy.file"); err != nil {
 			panic(fmt.Sprintf("add settings flags: %v", err))
 		}
 		return cmd
