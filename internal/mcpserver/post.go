@@ -162,6 +162,7 @@ func (rt *runtime) dispatch(s *stream, q *request, messages []message, ids []jso
 func (e *Endpoint) hold(w http.ResponseWriter, q *request, s *stream) error {
 	quick := time.NewTimer(e.Settings.Timing.Quick)
 	defer quick.Stop()
+	warned := false
 	for {
 		select {
 		case <-s.change:
@@ -176,7 +177,10 @@ func (e *Endpoint) hold(w http.ResponseWriter, q *request, s *stream) error {
 			_ = control.SetWriteDeadline(time.Time{})
 			if err := s.log(q.Context()); err != nil {
 				// Without a log there is no stream that could be taken up again: the answer stays plain.
-				e.Log.WarnContext(q.Context(), "an MCP request cannot be followed by other replicas", "error", err)
+				if !warned {
+					e.Log.WarnContext(q.Context(), "an MCP request cannot be followed by other replicas", "error", err)
+				}
+				warned = true
 				quick.Reset(4 * e.Settings.Timing.Quick)
 			}
 		}

@@ -217,16 +217,19 @@ func (rt *runtime) close(why error) {
 		s.abort(why)
 	}
 	rt.standing.attach(nil, endClosed)
-	// It waits for handlers, which were cancelled.
 	rt.e.behind.run(func() {
-		_ = rt.session.Close()
-		if unanswered == 0 {
-			return
+		if unanswered > 0 {
+			rt.release()
 		}
-		ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
-		defer cancel()
-		if err := rt.e.Store.ReleaseStreams(ctx, rt.e.owner, rt.id); err != nil {
-			rt.e.Log.WarnContext(ctx, "streams of an MCP session were not released", "error", err)
-		}
+		_ = rt.session.Close() // it waits for handlers, which were cancelled
 	})
+}
+
+// release leaves requests that are not answered to whoever is asked for them next.
+func (rt *runtime) release() {
+	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
+	defer cancel()
+	if err := rt.e.Store.ReleaseStreams(ctx, rt.e.owner, rt.id); err != nil {
+		rt.e.Log.WarnContext(ctx, "streams of an MCP session were not released: others take them over when their leases end", "error", err)
+	}
 }

@@ -15,16 +15,29 @@ import (
 
 // send passes a notification or a request of the server on: to the stream of the request that is being handled, or to the standing one.
 func (rt *runtime) send(ctx context.Context, m *jsonrpc.Request) error {
-	switch {
-	case m.IsCall():
-		asked, err := jsonrpc.MakeID(rt.newAsk(m.ID))
-		if err != nil {
-			return err
-		}
-		m = &jsonrpc.Request{ID: asked, Method: m.Method, Params: m.Params}
-	case m.Method == notifyCancelled:
+	if m.IsCall() {
+		return rt.question(ctx, m)
+	}
+	if m.Method == notifyCancelled {
 		m = rt.withdrawn(m)
 	}
+	return rt.pass(ctx, m)
+}
+
+// question passes a request of the server on, under an id of ours.
+func (rt *runtime) question(ctx context.Context, m *jsonrpc.Request) error {
+	name := rt.newAsk(m.ID)
+	asked, err := jsonrpc.MakeID(name)
+	if err == nil {
+		err = rt.pass(ctx, &jsonrpc.Request{ID: asked, Method: m.Method, Params: m.Params})
+	}
+	if err != nil {
+		rt.dropAsk(name)
+	}
+	return err
+}
+
+func (rt *runtime) pass(ctx context.Context, m *jsonrpc.Request) error {
 	data, err := jsonrpc.EncodeMessage(m)
 	if err != nil {
 		return fmt.Errorf("write message: %w", err)
@@ -33,6 +46,18 @@ func (rt *runtime) send(ctx context.Context, m *jsonrpc.Request) error {
 		return c.stream.send(ctx, data)
 	}
 	return rt.standing.send(ctx, rt, data)
+}
+
+// dropAsk forgets a question, and tells which request of the server it was.
+func (rt *runtime) dropAsk(name string) (jsonrpc.ID, bool) {
+	rt.mu.Lock()
+	defer rt.mu.Unlock()
+	id, ours := rt.asks[name]
+	if ours {
+		delete(rt.asks, name)
+		rt.e.keeper.add(-1)
+	}
+	return id, ours
 }
 
 // newAsk gives a request of the server an id that no other replica and no later runtime gives again. It names the replica, so that
@@ -76,13 +101,7 @@ func (rt *runtime) replied(m *message) bool {
 	if json.Unmarshal(m.id, &name) != nil {
 		return false
 	}
-	rt.mu.Lock()
-	id, ours := rt.asks[name]
-	if ours {
-		delete(rt.asks, name)
-		rt.e.keeper.add(-1)
-	}
-	rt.mu.Unlock()
+	id, ours := rt.dropAsk(name)
 	if !ours {
 		return false
 	}

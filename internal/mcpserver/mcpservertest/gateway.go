@@ -27,8 +27,11 @@ import (
 
 // Gateway is a store and what its replicas share.
 type Gateway struct {
-	TB        testing.TB
-	Host      *Host
+	TB   testing.TB
+	Host *Host
+	// MCP and Auth, when set, are served and asked instead of Host and [People].
+	MCP       mcpserver.Host
+	Auth      mcpserver.Authenticator
 	Store     *store.Store
 	Workflows *Workflows
 	Settings  mcpserver.Settings
@@ -92,8 +95,16 @@ func (g *Gateway) Endpoint() *mcpserver.Endpoint {
 	if g.Sessions != nil {
 		sessions = g.Sessions(sessions)
 	}
+	var served mcpserver.Host = g.Host
+	if g.MCP != nil {
+		served = g.MCP
+	}
+	var asked mcpserver.Authenticator = People{}
+	if g.Auth != nil {
+		asked = g.Auth
+	}
 	e, err := mcpserver.New(mcpserver.Params{
-		Host: g.Host, Authenticator: People{},
+		Host: served, Authenticator: asked,
 		Challenge: func(_ *http.Request, err error) string {
 			return auth.Challenge(err, "http://gateway/.well-known/oauth-protected-resource/mcp", nil)
 		},
