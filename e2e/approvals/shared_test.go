@@ -16,6 +16,8 @@ func TestApprovals(t *testing.T) {
 		"a go client without a session is approved on the page": goClient(modern),
 		"a go client is declined on the page":                   goClientIsDeclined,
 		"a TypeScript client is approved on the page":           typeScriptClient,
+		"a model in the real engine is approved on the page":    realEngine,
+		"three replicas serve sessions they never saw":          threeReplicas,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
