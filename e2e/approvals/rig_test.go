@@ -51,6 +51,15 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	t.Helper()
+	r := newRigWithout(t)
+	r.StartWorker()
+	r.gateway = r.StartGateway()
+	return r
+}
+
+// newRigWithout has neither worker nor gateway.
+func newRigWithout(t *testing.T) *rig {
+	t.Helper()
 	r := &rig{}
 	var err error
 	r.upstream, err = upstream.Start(upstream.Options{HonoursKey: true})
@@ -62,11 +71,10 @@ func newRig(t *testing.T) *rig {
 	require.NoError(t, err)
 	t.Cleanup(r.provider.Close)
 	at := map[string]string{"mail": r.upstream.URL(), "late": r.upstream.URL(), "talk": r.upstream.URL()}
-	r.Stack = stack.New(t, stack.Options{Settings: stack.Tools(t, at, rules, map[string]string{
+	r.Stack = stack.New(t, stack.Options{NoWorker: true, Settings: stack.Tools(t, at, rules, map[string]string{
 		"approvals.hold": "20s", "oidc.issuer": r.provider.Issuer(), "oidc.audience": audience, "oidc.organisation_claim": "org",
 		"oidc.default_role": "collaborator", "oidc.client_id": "holdfast",
 	})})
-	r.gateway = r.StartGateway()
 	return r
 }
 
