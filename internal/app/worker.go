@@ -2,6 +2,7 @@ package app
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -95,7 +96,20 @@ func reconciler(p ActivityParams) *fleet.Reconciler {
 	return fleet.NewReconciler(fleet.Params{
 		Store: p.Store, Engines: engineworkflow.NewClient(p.Client, queue), TaskQueue: queue, Log: p.Log,
 		Connections: connection.NewClient(p.Client, temporalclient.DataConverter(p.Keys.AEAD()), queue),
+		Prune:       pruner(p),
 	})
+}
+
+// pruner clears away what has passed its retention, also while no session ends.
+func pruner(p ActivityParams) func(context.Context) error {
+	sessions, approvals := p.Options.Config.Sessions.Retention, p.Options.Config.Approvals.Retention
+	return func(ctx context.Context) error {
+		now := time.Now()
+		_, errStreams := p.Store.PruneStreams(ctx, now.Add(-sessions))
+		_, errExecutions := p.Store.PruneExecutions(ctx, now)
+		_, errDirects := p.Store.PruneDirects(ctx, now.Add(-approvals))
+		return errors.Join(errStreams, errExecutions, errDirects)
+	}
 }
 
 // HostParams are what the worker itself is made of.

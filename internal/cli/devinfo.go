@@ -22,7 +22,10 @@ type DevInfo struct {
 	UI        string `json:"ui"`
 	Codec     string `json:"codec"`
 	Gateway   string `json:"gateway"`
-	PID       int    `json:"pid"` // of the process that serves; the file counts only while it runs
+	// Sources and Rules are the files of tools and of rules on them; empty where there is none.
+	Sources string `json:"sources,omitempty"`
+	Rules   string `json:"rules,omitempty"`
+	PID     int    `json:"pid"` // of the process that serves; the file counts only while it runs
 }
 
 // readDevInfo is nil when no `holdfast dev` runs on the data folder.

@@ -231,8 +231,16 @@ func (r *runner) startDemo(ctx context.Context) error {
 func (r *runner) state() cli.DevInfo {
 	return cli.DevInfo{
 		Temporal: r.server.Address(), Namespace: r.server.Namespace(), UI: r.server.UIURL(), Codec: r.codec,
-		Gateway: r.gateway.URL(), PID: os.Getpid(),
+		Gateway: r.gateway.URL(), Sources: absolute(r.Config.Sources.File), Rules: absolute(r.Config.Policy.File), PID: os.Getpid(),
 	}
+}
+
+// absolute is for commands that are run in other directories.
+func absolute(path string) string {
+	if whole, err := filepath.Abs(path); err == nil && path != "" {
+		return whole
+	}
+	return path
 }
 
 func (r *runner) keepState(context.Context) error { return writeState(r.Config.DataDir, r.state()) }

@@ -61,7 +61,9 @@ type Params struct {
 	TaskQueue string
 	// Settle is how long a stray that is told of its end may take to let go of its client; 0: 10 s.
 	Settle time.Duration
-	Log    *slog.Logger
+	// Prune clears away what the store keeps no longer; nil: nothing. What it cannot do, the next pass does.
+	Prune func(ctx context.Context) error
+	Log   *slog.Logger
 }
 
 // Reconciler makes passes.
@@ -124,6 +126,11 @@ func (r *Reconciler) Preview(ctx context.Context) (wanted int, d Difference, err
 
 // Pass compares once and acts. What fails for one connection does not keep the others; it is told in the result.
 func (r *Reconciler) Pass(ctx context.Context) (Result, error) {
+	if r.Prune != nil {
+		if err := r.Prune(ctx); err != nil {
+			r.Log.WarnContext(ctx, "not all was cleared away", "error", err)
+		}
+	}
 	wanted, d, err := r.Preview(ctx)
 	if err != nil {
 		return Result{}, fmt.Errorf("compare what is wanted with what runs: %w", err)

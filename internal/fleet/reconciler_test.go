@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strconv"
 	"strings"
@@ -51,6 +52,20 @@ func (f *fakes) run(state delivery.State, keys ...delivery.Key) {
 	}
 }
 
+func TestWhatCannotBeClearedAwayKeepsNoPassFromItsWork(t *testing.T) {
+	t.Parallel()
+	f := newFakes()
+	r := f.reconciler()
+	asked := 0
+	r.Prune = func(context.Context) error {
+		asked++
+		return errors.New("the store is busy")
+	}
+	_, err := r.Pass(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, 1, asked)
+}
+
 func (f *fakes) pass(t *testing.T) fleet.Result {
 	t.Helper()
 	got, err := f.reconciler().Pass(t.Context())
@@ -60,7 +75,7 @@ func (f *fakes) pass(t *testing.T) fleet.Result {
 
 func (f *fakes) reconciler() *fleet.Reconciler {
 	return fleet.NewReconciler(fleet.Params{
-		Store: f, Connections: f, Engines: engines{f}, TaskQueue: "ours", Settle: 50 * time.Millisecond,
+		Store: f, Connections: f, Engines: engines{f}, TaskQueue: "ours", Settle: 50 * time.Millisecond, Log: slog.New(slog.DiscardHandler),
 	})
 }
 
