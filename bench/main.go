@@ -4,6 +4,7 @@
 //	repair    how long a disposed registration stays away, by hand and with Holdfast, on the real engine
 //	service   a health read of the gateway beside the engine calls it needs; a hundred probes asked for at once
 //	fleet     many connections over several simulated engines, delivered, lost at once, repaired
+//	gateway   a read-only tool called directly, through a bare proxy, and through the gateway
 //
 // Temporal is a dev server in memory and the worker is the built binary; both are processes of their own. The exit code
 // is 1 when a limit was missed.
@@ -36,6 +37,9 @@ type options struct {
 	disposals   int
 	connections int
 	engines     int
+	rounds      int
+	calls       int
+	burst       time.Duration
 	keep        string
 }
 
@@ -48,10 +52,20 @@ var figures = []struct {
 	{"blocked", measureBlocked},
 	{"fleet", measureFleet},
 	{"service", measureService},
+	{"gateway", measureGateway},
 	{"healthy", measureHealthy},
 }
 
-func main() { os.Exit(run(os.Args[1:])) }
+func main() {
+	if served, err := runRole(os.Args[1:]); served {
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(exitMissed)
+		}
+		return
+	}
+	os.Exit(run(os.Args[1:]))
+}
 
 func run(args []string) int {
 	o, err := parse(args)
@@ -92,6 +106,9 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.disposals, "disposals", 50, "disposals of each arm of a repair")
 	flags.IntVar(&o.connections, "connections", 1000, "connections of the fleet")
 	flags.IntVar(&o.engines, "engines", 10, "simulated engines of the fleet")
+	flags.IntVar(&o.rounds, "rounds", 5, "rounds of the gateway")
+	flags.IntVar(&o.calls, "calls", 300, "calls of each arm by one client in a round of the gateway")
+	flags.DurationVar(&o.burst, "burst", 3*time.Second, "how long each arm's many clients call in a round of the gateway")
 	flags.StringVar(&o.keep, "keep", "", "keep logs and data of the run in this folder")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -101,7 +118,7 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("unexpected argument %q; see --help", flags.Arg(0))
 	case o.output != outputTable && o.output != outputJSON:
 		return o, fmt.Errorf("-o %s: choose table or json", o.output)
-	case o.disposals < 1 || o.connections < 1 || o.engines < 1 || o.healthy <= 0:
+	case o.disposals < 1 || o.connections < 1 || o.engines < 1 || o.healthy <= 0 || o.rounds < 1 || o.calls < 1 || o.burst <= 0:
 		return o, fmt.Errorf("sizes must be above 0")
 	}
 	for _, name := range o.figures {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -40,23 +41,49 @@ func cpuTimes() map[string]time.Duration {
 		if err != nil {
 			continue // it has ended
 		}
-		// The name stands in parentheses and may hold anything; numbers follow it.
-		text := string(raw)
-		begin, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
-		if begin < 0 || end < begin {
-			continue
-		}
-		pid, fields := strings.TrimSpace(text[:begin]), strings.Fields(text[end+1:])
-		if len(fields) < 13 || (pid != strconv.Itoa(self) && fields[1] != strconv.Itoa(self)) {
+		pid, name, fields, err := statFields(string(raw))
+		if err != nil || (pid != strconv.Itoa(self) && fields[1] != strconv.Itoa(self)) {
 			continue
 		}
 		user, _ := strconv.Atoi(fields[11])
 		system, _ := strconv.Atoi(fields[12])
-		name := text[begin+1 : end]
 		if pid == strconv.Itoa(self) {
 			name = ownTime
 		}
 		times[name] += time.Duration(user+system) * clockTick
 	}
 	return times
+}
+
+// processTimes is what processes have used so far, together.
+func processTimes(pids []int) (time.Duration, error) {
+	var used time.Duration
+	for _, pid := range pids {
+		raw, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+		if err != nil {
+			return 0, fmt.Errorf("read time of process: %w", err)
+		}
+		_, _, fields, err := statFields(string(raw))
+		if err != nil {
+			return 0, err
+		}
+		user, _ := strconv.Atoi(fields[11])
+		system, _ := strconv.Atoi(fields[12])
+		used += time.Duration(user+system) * clockTick
+	}
+	return used, nil
+}
+
+var errStat = errors.New("read time of process: the kernel's line is not as expected")
+
+// statFields splits the kernel's line on a process. The name stands in parentheses and may hold anything; numbers follow it.
+func statFields(text string) (pid, name string, fields []string, err error) {
+	begin, end := strings.IndexByte(text, '('), strings.LastIndexByte(text, ')')
+	if begin < 0 || end < begin {
+		return "", "", nil, errStat
+	}
+	if fields = strings.Fields(text[end+1:]); len(fields) < 13 {
+		return "", "", nil, errStat
+	}
+	return strings.TrimSpace(text[:begin]), text[begin+1 : end], fields, nil
 }

@@ -48,6 +48,8 @@ type Line struct {
 	Unit  string  `json:"unit"`
 	// Limit is the largest value that is good enough; nil where there is none.
 	Limit *float64 `json:"limit,omitempty"`
+	// Least is the smallest value that is good enough; nil where there is none.
+	Least *float64 `json:"least,omitempty"`
 	Met   *bool    `json:"met,omitempty"`
 }
 
@@ -67,6 +69,12 @@ func (f *Figure) add(what string, value float64, unit string) {
 func (f *Figure) limit(what string, value float64, unit string, most float64) {
 	met := value <= most
 	f.Lines = append(f.Lines, Line{What: what, Value: value, Unit: unit, Limit: &most, Met: &met})
+}
+
+// least notes a value and the smallest that is good enough.
+func (f *Figure) least(what string, value float64, unit string, least float64) {
+	met := value >= least
+	f.Lines = append(f.Lines, Line{What: what, Value: value, Unit: unit, Least: &least, Met: &met})
 }
 
 func (r Report) met() bool {
@@ -108,6 +116,9 @@ func verdict(l Line) string {
 	word := "ok"
 	if !*l.Met {
 		word = "MISSED"
+	}
+	if l.Least != nil {
+		return "at least " + number(*l.Least) + ": " + word
 	}
 	return "at most " + number(*l.Limit) + ": " + word
 }

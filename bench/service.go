@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -37,7 +38,7 @@ func measureService(ctx context.Context, b *bench) (Figure, error) {
 		return figure, err
 	}
 	defer w.close()
-	g, err := b.startGateway(ctx, w)
+	g, err := b.startGateway(ctx, w, nil)
 	if err != nil {
 		return figure, err
 	}
@@ -49,12 +50,16 @@ func measureService(ctx context.Context, b *bench) (Figure, error) {
 
 // gateway is a gateway and a token that it takes.
 type gateway struct {
+	process *child
 	address string
 	token   string
 	http    *http.Client
 }
 
-func (b *bench) startGateway(ctx context.Context, w *world) (*gateway, error) {
+func (g *gateway) header() http.Header { return http.Header{"Authorization": {"Bearer " + g.token}} }
+
+// startGateway starts a gateway on the world's store. settings are its own, by the names of their variables.
+func (b *bench) startGateway(ctx context.Context, w *world, settings map[string]string) (*gateway, error) {
 	at, err := freeAddress(ctx)
 	if err != nil {
 		return nil, err
@@ -65,17 +70,21 @@ func (b *bench) startGateway(ctx context.Context, w *world) (*gateway, error) {
 	if err != nil {
 		return nil, err
 	}
-	process, err := startChild(filepath.Join(w.dir, "gateway.log"), []string{
+	env := []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir,
 		"TEMPORAL_ADDRESS=" + w.server.Address(), "TEMPORAL_NAMESPACE=" + w.server.Namespace(),
 		"HOLDFAST_DATA_DIR=" + w.dir, "HOLDFAST_TEMPORAL_TASK_QUEUE=" + taskQueue, "HOLDFAST_LOG_LEVEL=warn",
 		"HOLDFAST_GATEWAY_LISTEN=" + at,
-	}, b.gateway)
+	}
+	for name, value := range settings {
+		env = append(env, name+"="+value)
+	}
+	process, err := startChild(filepath.Join(w.dir, "gateway"+at[strings.LastIndexByte(at, ':'):]+".log"), env, b.gateway)
 	if err != nil {
 		return nil, err
 	}
 	w.closers = append(w.closers, func() { process.stop(stopGrace) })
-	g := &gateway{address: "http://" + at, token: secret.Reveal(), http: &http.Client{
+	g := &gateway{process: process, address: "http://" + at, token: secret.Reveal(), http: &http.Client{
 		Transport: &http.Transport{MaxIdleConnsPerHost: probesAt}, Timeout: time.Minute,
 	}}
 	return g, w.await(ctx, startWithin, 50*time.Millisecond, "gateway ready", func() (bool, error) {

@@ -29,3 +29,20 @@ func (f *Figure) spread(what string, s sample) {
 	f.add(what+", p95", s.at(0.95), "ms")
 	f.add(what+", max", s.at(1), "ms")
 }
+
+// median is the value in the middle, and the lower one of two.
+func median(values []float64) float64 {
+	if len(values) == 0 {
+		return math.NaN()
+	}
+	return slices.Sorted(slices.Values(values))[(len(values)-1)/2]
+}
+
+// ratios divides value by value: each pair was taken in one round.
+func ratios(of, by []float64) []float64 {
+	out := make([]float64, len(of))
+	for i := range of {
+		out[i] = of[i] / by[i]
+	}
+	return out
+}

@@ -210,6 +210,18 @@ func freeAddress(ctx context.Context) (string, error) {
 	return listener.Addr().String(), nil
 }
 
+func freeAddresses(ctx context.Context, n int) ([]string, error) {
+	found := make([]string, 0, n)
+	for range n {
+		address, err := freeAddress(ctx)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, address)
+	}
+	return found, nil
+}
+
 func splitAddress(at string) (host, port string) {
 	host, port, _ = net.SplitHostPort(at)
 	return host, port
