@@ -10,6 +10,9 @@ import (
 // touchEvery is how often the use of a session is written at most.
 const touchEvery = time.Minute
 
+// maxTouching bounds the touches that are written at once: many sessions may sleep or wake together.
+const maxTouching = 16
+
 // leasesTimeout bounds the question for the pauses of a session. No answer keeps the runtime.
 const leasesTimeout = 5 * time.Second
 
@@ -51,6 +54,12 @@ func (rt *runtime) touch(why string) {
 	rt.touched = now
 	rt.mu.Unlock()
 	e.behind.run(func() {
+		select {
+		case e.touching <- struct{}{}:
+			defer func() { <-e.touching }()
+		case <-e.ending.Done():
+			return
+		}
 		ctx, cancel := context.WithTimeout(e.ending, storeTimeout)
 		defer cancel()
 		if err := e.Sessions.Touch(ctx, rt.row, now, why); err != nil && ctx.Err() == nil {

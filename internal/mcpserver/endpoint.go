@@ -99,6 +99,7 @@ type Endpoint struct {
 	end      context.CancelFunc
 	held     gauge // requests that are being answered
 	behind   behind
+	touching chan struct{} // bounds the touches that are under way
 }
 
 // New makes an endpoint; [Endpoint.Close] ends it.
@@ -116,6 +117,7 @@ func New(p Params) (*Endpoint, error) {
 	ending, end := context.WithCancel(context.Background())
 	e := &Endpoint{
 		Params: p, owner: p.ReplicaID + "-" + newToken(), draining: make(chan struct{}), ending: ending, end: end,
+		touching: make(chan struct{}, maxTouching),
 	}
 	e.residents.entries = map[string]*resident{}
 	e.modern = e.newModern()

@@ -9,10 +9,11 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/mcpserver"
 )
 
-// Conformance is a host for the official conformance suite: it has the tools that the scenarios server-initialize, ping, tools-list,
-// server-sse-polling and server-sse-multiple-streams call.
+// Conformance is a host for the official conformance suite: it has the tools, resources and prompts that the suite's scenarios for
+// servers ask for.
 type Conformance struct {
-	// Slow is how long lists take. What takes longer than 250 ms is answered with a stream, so that the checks of streams have one.
+	// Slow is how long lists of tools take, and the tool that closes its stream. What takes longer than 250 ms is answered with a
+	// stream, so that the checks of streams have one.
 	Slow time.Duration
 }
 
@@ -21,9 +22,17 @@ func (Conformance) ResolveMeta(_ context.Context, meta mcpserver.Meta) (mcpserve
 	return meta, nil
 }
 
-// BuildServer makes a server with the tools test_simple_text and test_reconnection.
+// BuildServer makes a server with all that the suite asks for.
 func (c Conformance) BuildServer(context.Context, mcpserver.Meta) (*mcp.Server, error) {
-	server := mcp.NewServer(&mcp.Implementation{Name: "holdfast-conformance", Version: "1"}, &mcp.ServerOptions{SchemaCache: schemas})
+	server := mcp.NewServer(&mcp.Implementation{Name: "holdfast-conformance", Version: "1"}, &mcp.ServerOptions{
+		SchemaCache: schemas,
+		CompletionHandler: func(context.Context, *mcp.CompleteRequest) (*mcp.CompleteResult, error) {
+			return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: []string{}}}, nil
+		},
+		// The SDK keeps who is subscribed.
+		SubscribeHandler:   func(context.Context, *mcp.SubscribeRequest) error { return nil },
+		UnsubscribeHandler: func(context.Context, *mcp.UnsubscribeRequest) error { return nil },
+	})
 	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 			if method == "tools/list" {
@@ -32,16 +41,10 @@ func (c Conformance) BuildServer(context.Context, mcpserver.Meta) (*mcp.Server, 
 			return next(ctx, method, req)
 		}
 	})
-	mcp.AddTool(server, &mcp.Tool{Name: "test_simple_text", Description: "answers with a text"},
-		func(context.Context, *mcp.CallToolRequest, any) (output, any, error) {
-			return text("This is a simple text response for testing.")
-		})
-	mcp.AddTool(server, &mcp.Tool{Name: "test_reconnection", Description: "closes its stream, and answers when the client has come back"},
-		func(ctx context.Context, req *mcp.CallToolRequest, _ any) (output, any, error) {
-			req.Extra.CloseSSEStream(mcp.CloseSSEStreamArgs{RetryAfter: 10 * time.Millisecond})
-			rest(ctx, c.Slow)
-			return text("The client has come back.")
-		})
+	c.addTools(server)
+	addQuestions(server)
+	addResources(server)
+	addPrompts(server)
 	return server, nil
 }
 
