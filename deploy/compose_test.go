@@ -1,6 +1,7 @@
 package deploy_test
 
 import (
+	"log/slog"
 	"maps"
 	"os"
 	"regexp"
@@ -11,12 +12,16 @@ import (
 
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/holdfast-mcp/holdfast/internal/app"
+	"github.com/holdfast-mcp/holdfast/internal/catalog"
+	"github.com/holdfast-mcp/holdfast/internal/policyfile"
 )
 
 // What a worker and a gateway take at most between the signal to stop and their end.
 const (
 	workerBudget  = 40 * time.Second
-	gatewayBudget = 15 * time.Second
+	gatewayBudget = app.GatewayStopBudget
 )
 
 // compose is the part of docker-compose.yml that these tests look at.
@@ -158,6 +163,21 @@ func TestComposeKeepsSecretsInFiles(t *testing.T) {
 	ignored, err := os.ReadFile(".gitignore")
 	require.NoError(t, err)
 	require.Contains(t, string(ignored), "/secrets/")
+}
+
+func TestComposeOffersTheToolsOfItsFolder(t *testing.T) {
+	t.Parallel()
+	services := readCompose(t).Services
+	for _, name := range []string{"holdfast-worker", "holdfast-gateway"} {
+		require.Equal(t, "/etc/holdfast/mcp.json", services[name].Environment["HOLDFAST_SOURCES_FILE"], name)
+		require.Equal(t, "/etc/holdfast/policy.yaml", services[name].Environment["HOLDFAST_POLICY_FILE"], name)
+		require.Contains(t, services[name].Volumes, "./deploy/tools:/etc/holdfast:ro", name)
+	}
+	sources, err := catalog.New(catalog.Params{File: "tools/mcp.json", Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	sources.Close()
+	_, err = policyfile.Open(policyfile.Params{Path: "tools/policy.yaml", Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
 }
 
 func TestComposeLetsTheWorkerFinish(t *testing.T) {

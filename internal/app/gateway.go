@@ -33,8 +33,12 @@ import (
 	"github.com/holdfast-mcp/holdfast/workflows/session"
 )
 
-// GatewayStopBudget is how long a gateway takes to stop at most: streams end, requests drain, telemetry is flushed.
-const GatewayStopBudget = 2*httpDrain + flush
+// mcpDrain is how long requests of MCP clients are waited for; those that a person holds up are answered at once.
+const mcpDrain = 30 * time.Second
+
+// GatewayStopBudget is how long a gateway takes to stop at most: MCP clients are answered, streams end, requests drain, tools that are
+// being called come to their end, telemetry is flushed. Whoever supervises the process must wait longer than that before it kills.
+const GatewayStopBudget = mcpDrain + 2*httpDrain + callsEnd + flush
 
 // Gateway is the graph of a gateway: telemetry, keys and store, the Temporal client, the API and its server, in that order; it
 // stops in the reverse one.
@@ -54,7 +58,7 @@ func gatewayParts() fx.Option {
 			provideTokens, provideProvider, provideAuthenticator, provideMetadata,
 			provideSessionClient, provideSessions, provideEngine, provideMCP, provideWeb, provideAPI, provideGateway,
 		),
-		fx.Invoke(func(*GatewayServer) {}),
+		fx.Invoke(func(*GatewayServer) { spaceCollections() }),
 	)
 }
 

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -58,13 +57,11 @@ func provideMCP(p MCPParams) (*mcpserver.Endpoint, error) {
 			Engine: p.Engine, Catalog: p.Catalog, Policy: p.Policy, AEAD: p.Keys.AEAD(), Log: p.Log,
 		}),
 		Authenticator: p.Auth, Challenge: p.Metadata.Challenge, Sessions: p.Sessions, Store: p.Store, Log: p.Log, ReplicaID: host,
-		Leases: func(ctx context.Context, id string) (int, error) {
-			leases, err := p.Workflows.Leases(ctx, id)
-			return len(leases), err
-		},
+		Leases: mcpserver.LeasesOf(p.Workflows.Leases),
 		Settings: mcpserver.Settings{
 			Limits: residency.Limits{Idle: cfg.Sessions.Idle, Paused: cfg.Sessions.PausedIdle, Running: cfg.Sessions.RunningIdle},
 			Names:  names(cfg),
+			Timing: mcpserver.Timing{Drain: mcpDrain},
 		},
 	})
 	if err != nil {
