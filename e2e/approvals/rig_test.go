@@ -3,6 +3,7 @@ package approvals_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"strings"
@@ -23,7 +24,7 @@ import (
 const (
 	// late is how long anything may take on a busy machine.
 	late = 2 * time.Minute
-	// shortWindow is how long people have for what nobody decides on.
+	// shortWindow is how long people have to decide on what late offers.
 	shortWindow = 2 * time.Second
 
 	organisation = "default"
@@ -47,6 +48,7 @@ type rig struct {
 	provider *simulator.OIDCProvider
 	gateway  *stack.Gateway
 	browser  *browser.Browser
+	worker   string // address of its metrics
 }
 
 func newRig(t *testing.T) *rig {
@@ -71,8 +73,10 @@ func newRigWithout(t *testing.T) *rig {
 	require.NoError(t, err)
 	t.Cleanup(r.provider.Close)
 	at := map[string]string{"mail": r.upstream.URL(), "late": r.upstream.URL(), "talk": r.upstream.URL()}
+	r.worker = fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))
 	r.Stack = stack.New(t, stack.Options{NoWorker: true, Settings: stack.Tools(t, at, rules, map[string]string{
-		"approvals.hold": "20s", "oidc.issuer": r.provider.Issuer(), "oidc.audience": audience, "oidc.organisation_claim": "org",
+		"worker.health_listen": r.worker,
+		"approvals.hold":       "20s", "oidc.issuer": r.provider.Issuer(), "oidc.audience": audience, "oidc.organisation_claim": "org",
 		"oidc.default_role": "collaborator", "oidc.client_id": "holdfast",
 	})})
 	return r

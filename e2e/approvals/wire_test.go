@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
@@ -227,4 +228,10 @@ func (u *user) toldIn(answer rpcAnswer) told {
 	var result mcp.CallToolResult
 	require.NoError(u.t, json.Unmarshal(answer.Result, &result))
 	return toldBy(u.t, result.StructuredContent, result.Content, result.IsError)
+}
+
+func decode(t *testing.T, response *http.Response, into any) {
+	t.Helper()
+	defer func() { _ = response.Body.Close() }()
+	require.NoError(t, json.NewDecoder(response.Body).Decode(into))
 }

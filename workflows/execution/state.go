@@ -11,6 +11,9 @@ import (
 	"github.com/holdfast-mcp/holdfast/workflows/session"
 )
 
+// metricExecutions counts executions that ended, by their outcome.
+const metricExecutions = "holdfast_executions"
+
 // execution is a run of the workflow.
 type execution struct {
 	in        Input
@@ -121,6 +124,7 @@ func (e *execution) finish(ctx workflow.Context, outcome approval.Outcome) {
 	if !settled {
 		return
 	}
+	workflow.GetMetricsHandler(ctx).WithTags(map[string]string{"outcome": string(outcome.Kind)}).Counter(metricExecutions).Inc(1)
 	for _, pause := range dropped {
 		e.ended = append(e.ended, pause.Number)
 	}

@@ -46,3 +46,9 @@ func (b *Browser) Has(selector string) bool {
 	b.tb.Helper()
 	return run(b, chromedp.Evaluate[bool]("document.querySelector("+strconv.Quote(selector)+") !== null"))
 }
+
+// Press clicks an element where it is there at this moment, and reports whether it was.
+func (b *Browser) Press(selector string) bool {
+	b.tb.Helper()
+	return run(b, chromedp.Evaluate[bool]("(e => { e?.click(); return Boolean(e); })(document.querySelector("+strconv.Quote(selector)+"))"))
+}
