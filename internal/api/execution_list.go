@@ -147,10 +147,10 @@ func getExecutionView(a *API, c *call) (*reply, error) {
 	pauses, err := fromStore(c.Context(), a, func(ctx context.Context) ([]store.PauseRow, error) {
 		return a.Records.Pauses(ctx, store.PauseFilter{Key: report.Key, Limit: store.MaxLimit})
 	})
-	if err != nil {
+	if err != nil && !unreadable(err) {
 		return nil, err
 	}
-	settled, err := a.settledRun(c, id, report)
+	settled, err := a.settledRun(c, id, report, pauses)
 	if err != nil {
 		return nil, err
 	}
@@ -163,9 +163,12 @@ func getExecutionView(a *API, c *call) (*reply, error) {
 }
 
 // settledRun reports whether what followed from the pause of the id, or from the last one, is known.
-func (a *API) settledRun(c *call, id string, report executions.Report) (bool, error) {
+func (a *API) settledRun(c *call, id string, report executions.Report, pauses []store.PauseRow) (bool, error) {
 	if report.Outcome != nil {
 		return true, nil
+	}
+	if _, n, err := approval.ParseID(id); err == nil && n == 0 && len(pauses) > 0 {
+		id = pauses[0].ID // the latest first
 	}
 	return fromEngine(c.Context(), a, func(ctx context.Context) (bool, error) { return a.Executions.Settled(ctx, a.caller(c), id) })
 }

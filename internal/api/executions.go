@@ -65,7 +65,7 @@ func postExecution(a *API, c *call) (*reply, error) {
 		return nil, err
 	}
 	report, err := a.Executions.Execute(c.Context(), a.caller(c), executions.Call{
-		Address: body.Tool, Arguments: body.Arguments, AutoApprove: body.AutoApprove, Request: name, Hold: hold,
+		Address: body.Tool, Arguments: body.Arguments, AutoApprove: body.AutoApprove, Request: name, Hold: hold, Release: a.serving.Done(),
 	})
 	if err != nil {
 		return nil, executionFault(err)
@@ -152,7 +152,7 @@ func postExecutionResume(a *API, c *call) (*reply, error) {
 	}
 	report, err := fromRuns(c.Context(), a, func(ctx context.Context) (executions.Report, error) {
 		return a.Executions.Resume(ctx, a.caller(c), executions.Answer{
-			ID: row.ID, Action: body.Action, Content: body.Content, Reason: body.Reason, Hold: hold,
+			ID: row.ID, Action: body.Action, Content: body.Content, Reason: body.Reason, Hold: hold, Release: a.serving.Done(),
 		})
 	})
 	if err != nil {

@@ -94,7 +94,7 @@ func approvalRoutes() []*route {
 		},
 		{
 			method: http.MethodGet, path: pathApprovals + "/{id}", id: "getApproval", tag: "approvals", least: auth.RoleViewer,
-			summary: "One question with everything that is decided on; by its id, or the execution's key for the last one",
+			summary: "One question with everything that is decided on; by its id, or the execution's key for the one that waits",
 			ok:      answer{status: http.StatusOK, of: of[approvalView]()}, fails: aboutExecution, read: getApproval,
 		},
 		{

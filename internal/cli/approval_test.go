@@ -138,7 +138,7 @@ func TestWhatCannotBeDecidedSaysWhy(t *testing.T) {
 	require.Equal(t, cli.ExitNotFound, l.run("approval", "approve", approval.PauseID(executionKey, 2)))
 	l.runs.fault = execution.ErrUnavailable
 	require.Equal(t, cli.ExitError, l.run("approval", "approve", pauseID))
-	require.Contains(t, l.stderr.String(), "nothing was decided")
+	require.Contains(t, l.stderr.String(), "no worker runs")
 	l.runs.fault = nil
 	l.store(func(st *store.Store) {
 		row, err := st.Pause(t.Context(), pauseID)

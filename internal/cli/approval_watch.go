@@ -12,8 +12,16 @@ import (
 // changesAtOnce bounds what one look of a watch reads.
 const changesAtOnce = 200
 
-// watchApprovals prints what waits, and then each approval that changes.
+// watchApprovals prints what waits, and then each approval that changes, for as long as the timeout says; 0: until Ctrl-C.
 func (s *session) watchApprovals(ctx context.Context, filter store.PauseFilter, timeout time.Duration) error {
+	st, err := s.store(ctx)
+	if err != nil {
+		return err
+	}
+	w := approvalWatch{app: s.app, store: st, filter: filter}
+	if err := w.first(ctx); err != nil {
+		return err
+	}
 	if timeout > 0 {
 		// Cancelled rather than given a deadline: a call that the end cuts short must not look like a store that is late.
 		var cancel context.CancelFunc
@@ -21,11 +29,6 @@ func (s *session) watchApprovals(ctx context.Context, filter store.PauseFilter, 
 		defer cancel()
 		defer time.AfterFunc(timeout, cancel).Stop()
 	}
-	st, err := s.store(ctx)
-	if err != nil {
-		return err
-	}
-	w := approvalWatch{app: s.app, store: st, filter: filter}
 	err = w.run(ctx, min(watchEvery, 2*s.app.options.PollEvery))
 	if ctx.Err() != nil {
 		return nil // Ctrl-C and --timeout are how a watch ends
@@ -42,9 +45,6 @@ type approvalWatch struct {
 }
 
 func (w *approvalWatch) run(ctx context.Context, every time.Duration) error {
-	if err := w.first(ctx); err != nil {
-		return err
-	}
 	tick := time.NewTicker(every)
 	defer tick.Stop()
 	for {

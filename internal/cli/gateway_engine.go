@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 	"github.com/holdfast-mcp/holdfast/internal/executions"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/workflows/execution"
 )
 
 const (
@@ -40,7 +40,7 @@ func (s *session) engine(ctx context.Context) (*executions.Service, error) {
 	return s.engineWith(ctx, noTools{}, none)
 }
 
-// engineWith also calls tools. Temporal is asked only where it was reached before.
+// engineWith also calls tools. Temporal is reached when it is needed first.
 func (s *session) engineWith(
 	ctx context.Context, tools catalog.Catalog, rules func(context.Context) executions.Policy,
 ) (*executions.Service, error) {
@@ -48,17 +48,63 @@ func (s *session) engineWith(
 	if err != nil {
 		return nil, err
 	}
-	p := executions.Params{Store: st, Audit: st, Catalog: tools, Policy: rules, Log: slog.New(slog.DiscardHandler)}
-	if s.remote != nil {
-		p.Workflows = s.remote.Executions
-	}
-	made := executions.New(p)
+	made := executions.New(executions.Params{
+		Store: st, Audit: st, Workflows: lateRuns{s}, Catalog: tools, Policy: rules, Log: slog.New(slog.DiscardHandler),
+		Settings: executions.Settings{Window: s.settings.Approvals.Window, Hold: s.settings.Approvals.Hold},
+	})
 	s.closers = append(s.closers, func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engineClose)
 		defer cancel()
 		return made.Close(ctx)
 	})
 	return made, nil
+}
+
+// lateRuns reaches Temporal when a call needs it.
+type lateRuns struct{ session *session }
+
+func (l lateRuns) runs(ctx context.Context) (executions.Workflows, error) {
+	remote, err := l.session.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return remote.Executions, nil
+}
+
+// Start implements [executions.Workflows].
+func (l lateRuns) Start(ctx context.Context, input execution.Input) error {
+	runs, err := l.runs(ctx)
+	if err != nil {
+		return err
+	}
+	return runs.Start(ctx, input)
+}
+
+// Resume implements [executions.Workflows].
+func (l lateRuns) Resume(ctx context.Context, who approval.Identity, in execution.Resume) (execution.Resumed, error) {
+	runs, err := l.runs(ctx)
+	if err != nil {
+		return execution.Resumed{}, err
+	}
+	return runs.Resume(ctx, who, in)
+}
+
+// Cancel implements [executions.Workflows].
+func (l lateRuns) Cancel(ctx context.Context, key string, in execution.Cancel) error {
+	runs, err := l.runs(ctx)
+	if err != nil {
+		return err
+	}
+	return runs.Cancel(ctx, key, in)
+}
+
+// Outcome implements [executions.Workflows].
+func (l lateRuns) Outcome(ctx context.Context, key string) (*approval.Outcome, error) {
+	runs, err := l.runs(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return runs.Outcome(ctx, key)
 }
 
 // noTools is a catalog of nothing.
@@ -105,7 +151,7 @@ func explainEngine(err error) error {
 	case errors.Is(err, approval.ErrBadDecision):
 		return usagef("%w", err)
 	case errors.As(err, &down) && down.What == "temporal":
-		return fmt.Errorf("no answer from Temporal, or no worker runs; nothing was decided. Start one: holdfast-worker, or see: holdfast doctor")
+		return errors.New("no answer from Temporal, or no worker runs: start one with holdfast-worker or holdfast dev; see: holdfast doctor")
 	default:
 		return err
 	}

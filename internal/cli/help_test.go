@@ -18,7 +18,7 @@ var commands = []string{
 	"connection remove", "token", "token create", "token list", "token revoke", "connection enable", "connection disable", "account", "account list", "account enable", "account disable",
 	"account remove", "engine", "engine list", "engine remove", "approval", "approval list", "approval show", "approval approve", "approval decline",
 	"approval cancel", "execution", "execution list", "execution get", "execution cancel", "session", "session list", "session get", "session terminate",
-	"audit", "audit list", "fleet", "fleet reconcile", "fleet status",
+	"audit", "audit list", "tool", "tool search", "tool call", "fleet", "fleet reconcile", "fleet status",
 }
 
 func TestHelpIsWhatWasReviewed(t *testing.T) {

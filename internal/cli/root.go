@@ -38,6 +38,7 @@ func newRoot(a *App) *cobra.Command {
 		newApproval(a),
 		newExecution(a),
 		newMCPSession(a),
+		newTool(a),
 		newAudit(a),
 		newToken(a),
 		newAccount(a),

@@ -1,0 +1,82 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-mcp/holdfast/internal/catalog"
+	"github.com/holdfast-mcp/holdfast/internal/domain/policy"
+	"github.com/holdfast-mcp/holdfast/internal/executions"
+	"github.com/holdfast-mcp/holdfast/internal/policyfile"
+)
+
+func newTool(a *App) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:     "tool",
+		Aliases: []string{"tools"},
+		Short:   "Tools of the sources: find one, call it",
+		Long: "Tools come from the MCP servers in the file that the setting sources.file names, and the rules on calls from policy.file.\n" +
+			"This command reaches the sources itself.",
+		Args: noArguments,
+		RunE: help,
+	}
+	cmd.AddCommand(newToolSearch(a), newToolCall(a))
+	return cmd
+}
+
+// toolbox is the tools and the rules of the settings.
+type toolbox struct {
+	catalog *catalog.Sources
+	rules   *policyfile.File
+}
+
+// tools reads the sources and the rules, and begins to list the tools.
+func (s *session) tools() (toolbox, error) {
+	if s.settings.Sources.File == "" {
+		return toolbox{}, errors.New("there are no tools: name a file of MCP servers with the setting sources.file (HOLDFAST_SOURCES_FILE)")
+	}
+	silent := slog.New(slog.DiscardHandler)
+	rules, err := policyfile.Open(policyfile.Params{
+		Path: s.settings.Policy.File, Defaults: policy.Defaults{Window: s.settings.Approvals.Window}, Log: silent,
+	})
+	if err != nil {
+		return toolbox{}, err
+	}
+	sources, err := catalog.New(catalog.Params{
+		File: s.settings.Sources.File, Overrides: rules.Overrides, Lookup: s.app.environment().LookupEnv, Log: silent,
+	})
+	if err != nil {
+		return toolbox{}, err
+	}
+	s.closers = append(s.closers, func() error {
+		sources.Close()
+		return nil
+	})
+	return toolbox{sources, rules}, nil
+}
+
+// policy is what applies now.
+func (t toolbox) policy(context.Context) executions.Policy {
+	now := t.rules.Current()
+	return executions.Policy{Rules: now.Rules, Defaults: now.Defaults, Version: now.Version}
+}
+
+// verdict is what the rules say of a call of a tool by this command line.
+func (t toolbox) verdict(who executions.Caller, tool catalog.Tool) policy.Verdict {
+	return t.rules.Current().Decide(policy.Call{Address: tool.Address, Account: who.Identity.Account, Annotations: tool.Annotations})
+}
+
+// saySilentSources tells of sources whose tools are not known.
+func (t toolbox) saySilentSources(a *App) {
+	for _, source := range t.catalog.Status() {
+		switch source.State {
+		case catalog.StateDown:
+			a.say("the tools of %s are not known: %s", source.Name, source.Code)
+		case catalog.StateUnknown:
+			a.say("the tools of %s are not known yet: it does not answer", source.Name)
+		}
+	}
+}

@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-mcp/holdfast/internal/auth"
+	"github.com/holdfast-mcp/holdfast/internal/catalog"
+	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
+	"github.com/holdfast-mcp/holdfast/internal/executions"
+)
+
+// callFlags are what a call is made of.
+type callFlags struct {
+	pairs        []string
+	whole        string
+	autoApprove  bool
+	key          string
+	organisation string
+	wait         time.Duration
+}
+
+func (f callFlags) check() error {
+	for _, pair := range f.pairs {
+		if name, _, found := strings.Cut(pair, "="); !found || name == "" {
+			return usagef("--arg must be NAME=VALUE")
+		}
+	}
+	switch {
+	case f.whole != "" && !isObject(f.whole):
+		return usagef("--json must be a JSON object")
+	case len(f.key) > 200:
+		return usagef("--idempotency-key must not be longer than 200 bytes")
+	default:
+		return checkWait(f.wait)
+	}
+}
+
+func newToolCall(a *App) *cobra.Command {
+	f := callFlags{}
+	cmd := &cobra.Command{
+		Use:   "call ADDRESS",
+		Short: "Call a tool, as the rules allow, and print its answer",
+		Long: "Calls a tool and prints its answer. A call that the rules gate waits for a person, and needs Temporal and a worker; exit code 3\n" +
+			"where nobody has decided, or the tool has not answered, when the wait is over: the call goes on, and holdfast execution get\n" +
+			"reads its outcome. A call that a rule denies is refused, whatever is asked for.\n\n" +
+			"A value of --arg is taken as text where the tool's schema says so, else as JSON where it is JSON.",
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usagef("give the address of one tool; see: holdfast tool search")
+			}
+			return nil
+		},
+	}
+	cmd.RunE = a.with(func(ctx context.Context, s *session, args []string) error {
+		if err := f.check(); err != nil {
+			return err
+		}
+		return s.callTool(ctx, args[0], f)
+	})
+	flags := cmd.Flags()
+	flags.StringArrayVar(&f.pairs, "arg", nil, "one argument as NAME=VALUE; may be given again")
+	flags.StringVar(&f.whole, "json", "", "all arguments as a JSON object; --arg comes on top")
+	flags.BoolVar(&f.autoApprove, "auto-approve", false, "answer every question with yes")
+	flags.StringVar(&f.key, "idempotency-key", "", "id of the call: under the same id it is made once (default: each call is another)")
+	flags.StringVar(&f.organisation, "organisation", auth.DefaultOrganisation, "whose people are asked")
+	flags.DurationVar(&f.wait, "wait", decisionWait, "how long to wait for a person and the outcome, at most 5m")
+	return cmd
+}
+
+func (s *session) callTool(ctx context.Context, address string, f callFlags) error {
+	tools, err := s.tools()
+	if err != nil {
+		return err
+	}
+	tool, err := tools.catalog.Lookup(ctx, address)
+	if errors.Is(err, catalog.ErrNoTool) {
+		tools.saySilentSources(s.app)
+		return noSuchTool(tools.catalog.Suggest(address))
+	}
+	if err != nil {
+		return err
+	}
+	arguments, err := f.arguments(tool.Input)
+	if err != nil {
+		return err
+	}
+	engine, err := s.engineWith(ctx, tools.catalog, tools.policy)
+	if err != nil {
+		return err
+	}
+	call := executions.Call{
+		Address: address, Arguments: arguments, AutoApprove: f.autoApprove, Hold: max(f.wait, time.Millisecond),
+	}
+	if f.key != "" {
+		call.Request = "cli:" + f.key
+	}
+	who := s.app.operator(f.organisation)
+	report, err := engine.Execute(ctx, who, call)
+	if err != nil {
+		return explainEngine(err)
+	}
+	return s.app.finishCall(s.app.newCallView(who, report), outcomeError(report, approval.OutcomeCompleted))
+}
+
+// arguments puts the flags together. What they are is told by the tool's schema as far as that is plain.
+func (f callFlags) arguments(schema json.RawMessage) (json.RawMessage, error) {
+	all := map[string]json.RawMessage{}
+	if f.whole != "" {
+		if err := json.Unmarshal([]byte(f.whole), &all); err != nil {
+			return nil, usagef("--json must be a JSON object")
+		}
+	}
+	var shape struct {
+		Properties map[string]struct {
+			Type any `json:"type"`
+		} `json:"properties"`
+	}
+	_ = json.Unmarshal(schema, &shape) // a schema that cannot be read says nothing of types
+	for _, pair := range f.pairs {
+		name, value, _ := strings.Cut(pair, "=")
+		raw := json.RawMessage(value)
+		if shape.Properties[name].Type == "string" || !json.Valid(raw) {
+			quoted, err := json.Marshal(value)
+			if err != nil {
+				return nil, err
+			}
+			raw = quoted
+		}
+		all[name] = raw
+	}
+	return json.Marshal(all)
+}

@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"context"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/holdfast-mcp/holdfast/internal/catalog"
+	"github.com/holdfast-mcp/holdfast/internal/domain/policy"
+)
+
+const (
+	// toolsLimit is how many tools a search shows where it is not told.
+	toolsLimit = 50
+	maxTools   = 1000
+	// maxAbout is how much of a description a table has.
+	maxAbout = 70
+)
+
+// toolView is one tool, with what the rules say of a call of it.
+type toolView struct {
+	Address     string             `json:"address"`
+	Source      string             `json:"source"`
+	Title       string             `json:"title,omitempty"`
+	Description string             `json:"description,omitempty"`
+	Annotations policy.Annotations `json:"annotations"`
+	// Effect is allow, ask or deny, for this command line.
+	Effect policy.Effect `json:"effect"`
+	Why    string        `json:"why"`
+	Input  any           `json:"inputSchema"`
+}
+
+func newToolSearch(a *App) *cobra.Command {
+	var limit int
+	cmd := &cobra.Command{
+		Use:     "search [WORDS]",
+		Aliases: []string{"list", "ls"},
+		Short:   "Find tools by words, best first; without words list them",
+		Long:    "Finds tools by words, best first, with what the rules say of a call by this command line.",
+		Args:    func(*cobra.Command, []string) error { return nil },
+	}
+	cmd.RunE = a.with(func(ctx context.Context, s *session, args []string) error {
+		if limit < 1 || limit > maxTools {
+			return usagef("--limit must be 1 to %d", maxTools)
+		}
+		ctx, cancel := context.WithTimeout(ctx, listTimeout)
+		defer cancel()
+		tools, err := s.tools()
+		if err != nil {
+			return err
+		}
+		hits, err := tools.catalog.Search(ctx, strings.Join(args, " "), limit)
+		if err != nil {
+			return err
+		}
+		who := a.operator("")
+		views := make([]toolView, 0, len(hits))
+		for _, hit := range hits {
+			views = append(views, newToolView(hit.Tool, tools.verdict(who, hit.Tool)))
+		}
+		tools.saySilentSources(a)
+		return a.printTools(views)
+	})
+	cmd.Flags().IntVar(&limit, "limit", toolsLimit, "at most so many, up to 1000")
+	return cmd
+}
+
+func newToolView(tool catalog.Tool, verdict policy.Verdict) toolView {
+	return toolView{
+		Address: tool.Address, Source: tool.Source, Title: tool.Title, Description: tool.Description, Annotations: tool.Annotations,
+		Effect: verdict.Effect, Why: verdict.Reason, Input: tool.Input,
+	}
+}
+
+func (a *App) printTools(views []toolView) error {
+	if a.JSON() {
+		return a.printJSON(views)
+	}
+	if len(views) == 0 {
+		a.say("no tool is like that")
+		return nil
+	}
+	t := a.newTable("tool", "a call is", "because of", "what it does")
+	for _, v := range views {
+		t.AppendRow([]any{v.Address, v.Effect, v.Why, orNone(about(v))})
+	}
+	t.Render()
+	return nil
+}
+
+// about is the beginning of a description, on one line.
+func about(v toolView) string {
+	text := v.Description
+	if text == "" {
+		text = v.Title
+	}
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > maxAbout {
+		text = string(runes[:maxAbout]) + "…"
+	}
+	return text
+}

@@ -1,0 +1,136 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-mcp/holdfast/internal/cli"
+	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
+	"github.com/holdfast-mcp/holdfast/internal/simulator/upstream"
+	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
+)
+
+// tooled has a source demo, and rules.
+func tooled(t *testing.T, rules string) (*line, *upstream.Server) {
+	t.Helper()
+	server, err := upstream.Start(upstream.Options{})
+	require.NoError(t, err)
+	t.Cleanup(server.Close)
+	l := prepared(t)
+	l.environ = append(l.environ, "USER=ann", "DEMO="+server.URL(),
+		"HOLDFAST_SOURCES_FILE="+l.file("sources.json", `{"mcpServers":{"demo":{"url":"${DEMO}"}}}`),
+		"HOLDFAST_POLICY_FILE="+l.file("policy.yaml", rules))
+	return l, server
+}
+
+func TestToolsAreFoundWithWhatTheRulesSay(t *testing.T) {
+	t.Parallel()
+	l, _ := tooled(t, "rules:\n  - {pattern: demo.add, effect: deny}\n")
+	require.Zero(t, l.run("tool", "search", "-o", "json"), l.stderr)
+	effects := map[string]string{}
+	for _, tool := range document[[]struct{ Address, Effect string }](l) {
+		effects[tool.Address] = tool.Effect
+	}
+	require.Equal(t, "allow", effects["demo.echo"])
+	require.Equal(t, "ask", effects["demo.put"])
+	require.Equal(t, "deny", effects["demo.add"])
+	require.Zero(t, l.run("tool", "search", "answers", "text", "--limit", "1"))
+	require.Contains(t, l.stdout.String(), "demo.echo")
+	require.NotContains(t, l.stdout.String(), "demo.put")
+	require.Zero(t, l.run("tool", "search", "zebra"))
+	require.Contains(t, l.stderr.String(), "no tool is like that")
+	require.Empty(t, l.dialled)
+}
+
+func TestAnAllowedToolIsCalledWithoutTemporal(t *testing.T) {
+	t.Parallel()
+	l, server := tooled(t, "")
+	l.dialFault = &temporalclient.DialError{Address: "here"}
+	require.Zero(t, l.run("tool", "call", "demo.echo", "--arg", "text=12"), l.stderr)
+	require.Contains(t, l.stdout.String(), "12", "text by the schema, though it looks like a number")
+	require.Equal(t, 1, server.Counts().Calls[upstream.Echo])
+	require.Zero(t, l.run("audit", "list", "-o", "json"))
+	lines := document[[]struct{ Action, Address, Via, Principal, Outcome string }](l)
+	require.Len(t, lines, 1)
+	require.Equal(t, "demo.echo", lines[0].Address)
+	require.Equal(t, "cli:ann", lines[0].Principal)
+
+	require.Equal(t, cli.ExitError, l.run("tool", "call", "demo.put", "--arg", "name=x"))
+	require.Contains(t, l.stderr.String(), "no answer from Temporal")
+	require.Zero(t, server.Counts().Calls[upstream.Put])
+}
+
+func TestAGatedToolWaitsForAPersonUnlessItIsToldYes(t *testing.T) {
+	t.Parallel()
+	l, server := tooled(t, "")
+	require.Equal(t, cli.ExitNotReady, l.run("tool", "call", "demo.put", "--json", `{"name":"x"}`, "--arg", `value={"a":1}`, "--wait", "5m"), l.stderr)
+	require.Contains(t, l.stderr.String(), "holdfast approval show exec_")
+	require.Empty(t, l.stdout.String())
+	require.Len(t, l.runs.started, 1)
+	require.False(t, l.runs.started[0].AutoApprove)
+	require.Equal(t, approval.Identity{Account: "cli:ann", Organisation: "default"}, l.runs.started[0].Identity)
+
+	require.Zero(t, l.run("tool", "call", "demo.put", "--arg", "name=x", "--auto-approve", "-o", "json"), l.stderr)
+	require.True(t, l.runs.started[1].AutoApprove)
+	require.Equal(t, "completed", document[callRow](l).Outcome.Kind)
+	require.Zero(t, server.Counts().Calls[upstream.Put], "it is for a worker to call")
+}
+
+func TestACallIsMadeOnceUnderItsKey(t *testing.T) {
+	t.Parallel()
+	l, server := tooled(t, "rules:\n  - {pattern: demo.add, effect: allow}\n")
+	for range 2 {
+		require.Zero(t, l.run("tool", "call", "demo.add", "--arg", "name=x", "--idempotency-key", "k1"), l.stderr)
+	}
+	require.Equal(t, 1, server.Counts().Effects["x"])
+}
+
+func TestACallThatCannotBeMadeSaysWhy(t *testing.T) {
+	t.Parallel()
+	l, server := tooled(t, "rules:\n  - {pattern: demo.add, effect: deny}\n")
+	for _, tc := range []struct {
+		args []string
+		code int
+		says string
+	}{
+		{[]string{"demo.ecko"}, cli.ExitNotFound, "did you mean demo.echo"},
+		{[]string{"zebra"}, cli.ExitNotFound, "holdfast tool search"},
+		{[]string{"demo.add", "--arg", "name=x", "--auto-approve"}, cli.ExitError, "blocked by rule 1"},
+		{[]string{"demo.echo"}, cli.ExitUsage, "text"},
+		{[]string{"demo.echo", "--arg", "text"}, cli.ExitUsage, "NAME=VALUE"},
+		{[]string{"demo.echo", "--json", "[]"}, cli.ExitUsage, "JSON object"},
+		{[]string{"demo.echo", "--wait", "-1s"}, cli.ExitUsage, "--wait"},
+		{[]string{}, cli.ExitUsage, "one tool"},
+		{[]string{"demo.fail", "--arg", "how=tool"}, cli.ExitError, "the tool answered with an error"},
+	} {
+		require.Equal(t, tc.code, l.run(append([]string{"tool", "call"}, tc.args...)...), "%v: %s", tc.args, l.stderr)
+		require.Contains(t, l.stderr.String(), tc.says, tc.args)
+	}
+	require.Zero(t, server.Counts().Calls[upstream.Add])
+	require.Zero(t, server.Counts().Calls[upstream.Echo])
+
+	none := prepared(t)
+	require.Equal(t, cli.ExitError, none.run("tool", "search"))
+	require.Contains(t, none.stderr.String(), "sources.file")
+	l.file("policy.yaml", "rules: [{pattern: '', effect: maybe}]")
+	require.Equal(t, cli.ExitError, l.run("tool", "search"))
+	require.Contains(t, l.stderr.String(), "policy.yaml")
+	server.Close()
+	l.file("policy.yaml", "")
+	require.Zero(t, l.run("tool", "search"))
+	require.Contains(t, l.stderr.String(), "the tools of demo are not known")
+}
+
+func TestArgumentsAreWhatTheyLookLikeWhereTheSchemaIsSilent(t *testing.T) {
+	t.Parallel()
+	l, server := tooled(t, "rules:\n  - {pattern: 'demo.*', effect: allow}\n")
+	require.Zero(t, l.run("tool", "call", "demo.big", "--arg", "bytes=3"), l.stderr)
+	require.Zero(t, l.run("tool", "call", "demo.put", "--json", `{"name":"a","value":"1"}`, "--arg", "value=true", "-o", "json"), l.stderr)
+	require.Equal(t, "true", server.Counts().Values["a"], fmt.Sprint(server.Counts()))
+	var got struct{ Structured json.RawMessage }
+	require.NoError(t, json.Unmarshal([]byte(l.stdout.String()), &got))
+	require.NotEmpty(t, got.Structured)
+}
