@@ -79,7 +79,7 @@ func (s *Store) APITokens(ctx context.Context) ([]APIToken, error) {
 
 // APITokenByID reads an API token: ErrNotFound, or a *CorruptRowError.
 func (s *Store) APITokenByID(ctx context.Context, id string) (APIToken, error) {
-	found, err := s.scanAPIToken(s.read.QueryRowContext(ctx, sqlAPIToken, id))
+	found, err := s.scanAPIToken(s.run.apiToken.QueryRowContext(ctx, id))
 	if err != nil {
 		return APIToken{}, fmt.Errorf("read API token %q: %w", id, err)
 	}
