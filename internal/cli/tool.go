@@ -19,7 +19,8 @@ func newTool(a *App) *cobra.Command {
 		Aliases: []string{"tools"},
 		Short:   "Tools of the sources: find one, call it",
 		Long: "Tools come from the MCP servers in the file that the setting sources.file names, and the rules on calls from policy.file.\n" +
-			"This command reaches the sources itself.",
+			"With no sources named, those of a running 'holdfast dev' on the same data folder are used. This command reaches the sources\n" +
+			"itself.",
 		Args: noArguments,
 		RunE: help,
 	}
@@ -35,18 +36,22 @@ type toolbox struct {
 
 // tools reads the sources and the rules, and begins to list the tools.
 func (s *session) tools() (toolbox, error) {
-	if s.settings.Sources.File == "" {
+	files, err := s.toolFiles()
+	if err != nil {
+		return toolbox{}, err
+	}
+	if files.Sources == "" {
 		return toolbox{}, errors.New("there are no tools: name a file of MCP servers with the setting sources.file (HOLDFAST_SOURCES_FILE)")
 	}
 	silent := slog.New(slog.DiscardHandler)
 	rules, err := policyfile.Open(policyfile.Params{
-		Path: s.settings.Policy.File, Defaults: policy.Defaults{Window: s.settings.Approvals.Window}, Log: silent,
+		Path: files.Rules, Defaults: policy.Defaults{Window: s.settings.Approvals.Window}, Log: silent,
 	})
 	if err != nil {
 		return toolbox{}, err
 	}
 	sources, err := catalog.New(catalog.Params{
-		File: s.settings.Sources.File, Overrides: rules.Overrides, Lookup: s.app.environment().LookupEnv, Log: silent,
+		File: files.Sources, Overrides: rules.Overrides, Lookup: s.app.environment().LookupEnv, Log: silent,
 	})
 	if err != nil {
 		return toolbox{}, err
@@ -56,6 +61,22 @@ func (s *session) tools() (toolbox, error) {
 		return nil
 	})
 	return toolbox{sources, rules}, nil
+}
+
+// toolFiles are those that the settings name, or, where they name no sources, those of a running `holdfast dev`.
+func (s *session) toolFiles() (DevInfo, error) {
+	named := DevInfo{Sources: s.settings.Sources.File, Rules: s.settings.Policy.File}
+	if named.Sources != "" {
+		return named, nil
+	}
+	dev, err := readDevInfo(s.settings.DataDir)
+	if err != nil || dev == nil {
+		return named, err
+	}
+	if named.Sources = dev.Sources; named.Rules == "" {
+		named.Rules = dev.Rules
+	}
+	return named, nil
 }
 
 // policy is what applies now.

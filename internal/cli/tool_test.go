@@ -3,6 +3,8 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -77,6 +79,22 @@ func TestAGatedToolWaitsForAPersonUnlessItIsToldYes(t *testing.T) {
 	require.True(t, l.runs.started[1].AutoApprove)
 	require.Equal(t, "completed", document[callRow](l).Outcome.Kind)
 	require.Zero(t, server.Counts().Calls[upstream.Put], "it is for a worker to call")
+}
+
+func TestTheToolsOfARunningDevAreTakenWhereNoneAreNamed(t *testing.T) {
+	t.Parallel()
+	server, err := upstream.Start(upstream.Options{})
+	require.NoError(t, err)
+	t.Cleanup(server.Close)
+	l := prepared(t)
+	info, err := json.Marshal(cli.DevInfo{
+		Temporal: "127.0.0.1:1", PID: os.Getpid(), Rules: l.file("policy.yaml", "rules:\n  - {pattern: demo.put, effect: allow}\n"),
+		Sources: l.file("sources.json", fmt.Sprintf(`{"mcpServers":{"demo":{"url":%q}}}`, server.URL())),
+	})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(l.dataDir, cli.DevInfoFile), info, 0o600))
+	require.Zero(t, l.run("tool", "call", "demo.put", "--arg", "name=x"), l.stderr)
+	require.Equal(t, 1, server.Counts().Effects["x"])
 }
 
 func TestACallIsMadeOnceUnderItsKey(t *testing.T) {
