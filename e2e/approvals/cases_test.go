@@ -130,7 +130,7 @@ func toolThatAsks(t *testing.T, u *user) {
 	for _, question := range []struct{ asks, value string }{{"What name?", name}, {"What colour?", "green"}} {
 		sees(page, "The tool asks something else")
 		page.Click(`#live a[href^="/resume/"]`)
-		sees(page, question.asks, "A TOOL ASKS FOR VALUES")
+		sees(page, question.asks, "A tool asks for values")
 		page.Fill("#field-value", question.value)
 		page.Click(approveButton)
 	}
@@ -188,12 +188,12 @@ func manyDecide(t *testing.T, u *user) {
 		}
 		require.Equal(t, http.StatusConflict, got.status, string(got.body))
 		var conflict struct {
-			Code     string
-			Decision struct{ Action string }
+			Code    string
+			Details struct{ Decision struct{ Action string } }
 		}
 		got.into(&conflict)
 		require.Equal(t, "already_decided", conflict.Code)
-		require.Equal(t, counts.Action, conflict.Decision.Action)
+		require.Equal(t, counts.Action, conflict.Details.Decision.Action)
 	}
 	runs := 0
 	if counts.Action == string(approval.ActionAccept) {

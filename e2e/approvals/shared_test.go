@@ -27,9 +27,11 @@ func TestApprovals(t *testing.T) {
 		"many decide at once":                                   manyDecide,
 		"a lost answer is found by the call's name":             lostAnswer,
 		"a read-only call is answered at once":                  readOnly,
-		"ten MiB pass":                                          tenMiBPass,
-		"the provider's tokens and logins are one identity":     loggedInAtTheProvider,
-		"who is not known is told where to ask":                 challenged,
+		"every page has a picture":                              pictures,
+		"what is held sends its first bytes at once":            firstBytes,
+		"ten MiB pass": tenMiBPass,
+		"the provider's tokens and logins are one identity": loggedInAtTheProvider,
+		"who is not known is told where to ask":             challenged,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

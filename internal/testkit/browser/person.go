@@ -52,3 +52,9 @@ func (b *Browser) Press(selector string) bool {
 	b.tb.Helper()
 	return run(b, chromedp.Evaluate[bool]("(e => { e?.click(); return Boolean(e); })(document.querySelector("+strconv.Quote(selector)+"))"))
 }
+
+// URL is that of the page.
+func (b *Browser) URL() string {
+	b.tb.Helper()
+	return run(b, chromedp.Location())
+}
