@@ -15,6 +15,7 @@ type child struct {
 	command *exec.Cmd
 	log     *os.File
 	ended   chan struct{}
+	inspect string // where it can be looked into; empty: nowhere
 }
 
 // startChild starts a program whose output goes to a file.

@@ -63,6 +63,13 @@ func measureGateway(ctx context.Context, b *bench) (Figure, error) {
 	if err != nil {
 		return figure, err
 	}
+	if b.profile > 0 { // all arms take their turns while it is taken, only the gateway is in it
+		go func() {
+			if err := g.process.profile(ctx, filepath.Join(w.dir, "gateway.pprof"), int(b.profile.Seconds())); err != nil {
+				b.note("profile: %v", err)
+			}
+		}()
+	}
 	plain := mcp.CallToolParams{Name: toolEcho, Arguments: json.RawMessage(`{"text":"hello"}`)}
 	for _, era := range eras {
 		arms := []*echoArm{

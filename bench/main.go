@@ -5,6 +5,9 @@
 //	service   a health read of the gateway beside the engine calls it needs; a hundred probes asked for at once
 //	fleet     many connections over several simulated engines, delivered, lost at once, repaired
 //	gateway   a read-only tool called directly, through a bare proxy, and through the gateway
+//	decision  how soon after a decision the upstream is called
+//	wake      how soon a session that sleeps answers
+//	sleepers  what sleeping sessions and paused executions cost in memory
 //
 // Temporal is a dev server in memory and the worker is the built binary; both are processes of their own. The exit code
 // is 1 when a limit was missed.
@@ -40,7 +43,11 @@ type options struct {
 	rounds      int
 	calls       int
 	burst       time.Duration
+	decisions   int
+	wakes       int
+	sleepers    int
 	keep        string
+	profile     time.Duration
 }
 
 // figures are all that can be measured, in order.
@@ -53,6 +60,9 @@ var figures = []struct {
 	{"fleet", measureFleet},
 	{"service", measureService},
 	{"gateway", measureGateway},
+	{"decision", measureDecision},
+	{"wake", measureWake},
+	{"sleepers", measureSleepers},
 	{"healthy", measureHealthy},
 }
 
@@ -109,6 +119,10 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.rounds, "rounds", 5, "rounds of the gateway")
 	flags.IntVar(&o.calls, "calls", 300, "calls of each arm by one client in a round of the gateway")
 	flags.DurationVar(&o.burst, "burst", 3*time.Second, "how long each arm's many clients call in a round of the gateway")
+	flags.IntVar(&o.decisions, "decisions", 100, "paused calls of each way to decide")
+	flags.IntVar(&o.wakes, "wakes", 100, "sessions that are woken at each replica")
+	flags.IntVar(&o.sleepers, "sleepers", 10_000, "sleeping sessions, and paused executions, before as many again are made")
+	flags.DurationVar(&o.profile, "profile", 0, "profile the gateway for so long during its figure, into the folder of --keep")
 	flags.StringVar(&o.keep, "keep", "", "keep logs and data of the run in this folder")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -118,7 +132,8 @@ func parse(args []string) (options, error) {
 		return o, fmt.Errorf("unexpected argument %q; see --help", flags.Arg(0))
 	case o.output != outputTable && o.output != outputJSON:
 		return o, fmt.Errorf("-o %s: choose table or json", o.output)
-	case o.disposals < 1 || o.connections < 1 || o.engines < 1 || o.healthy <= 0 || o.rounds < 1 || o.calls < 1 || o.burst <= 0:
+	case o.disposals < 1 || o.connections < 1 || o.engines < 1 || o.healthy <= 0 || o.rounds < 1 || o.calls < 1 || o.burst <= 0,
+		o.decisions < 1 || o.wakes < 1 || o.sleepers < 1:
 		return o, fmt.Errorf("sizes must be above 0")
 	}
 	for _, name := range o.figures {

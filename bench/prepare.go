@@ -29,8 +29,13 @@ func prepare(ctx context.Context, o options) (*bench, func(), error) {
 		return nil, nil, err
 	}
 	b.worker, b.gateway = filepath.Join(b.dir, "holdfast-worker"), filepath.Join(b.dir, "holdfast-gateway")
+	overlay, err := b.overlay()
+	if err != nil {
+		cleanUp()
+		return nil, nil, err
+	}
 	for target, source := range map[string]string{b.worker: "./worker", b.gateway: "./gateway"} {
-		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-o", target, source)
+		build := exec.CommandContext(ctx, "go", "build", "-trimpath", "-overlay", overlay, "-o", target, source)
 		build.Dir = root
 		if out, err := build.CombinedOutput(); err != nil {
 			cleanUp()

@@ -60,10 +60,11 @@ func (g *gateway) header() http.Header { return http.Header{"Authorization": {"B
 
 // startGateway starts a gateway on the world's store. settings are its own, by the names of their variables.
 func (b *bench) startGateway(ctx context.Context, w *world, settings map[string]string) (*gateway, error) {
-	at, err := freeAddress(ctx)
+	found, err := freeAddresses(ctx, 2)
 	if err != nil {
 		return nil, err
 	}
+	at := found[0]
 	tokens := auth.NewTokens(w.store, nil)
 	defer tokens.Close()
 	secret, _, err := tokens.Create(ctx, auth.Request{Name: "bench", Role: auth.RoleOwner, By: "bench"})
@@ -74,7 +75,7 @@ func (b *bench) startGateway(ctx context.Context, w *world, settings map[string]
 		"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir,
 		"TEMPORAL_ADDRESS=" + w.server.Address(), "TEMPORAL_NAMESPACE=" + w.server.Namespace(),
 		"HOLDFAST_DATA_DIR=" + w.dir, "HOLDFAST_TEMPORAL_TASK_QUEUE=" + taskQueue, "HOLDFAST_LOG_LEVEL=warn",
-		"HOLDFAST_GATEWAY_LISTEN=" + at,
+		"HOLDFAST_GATEWAY_LISTEN=" + at, inspectVariable + "=" + found[1],
 	}
 	for name, value := range settings {
 		env = append(env, name+"="+value)
@@ -83,6 +84,7 @@ func (b *bench) startGateway(ctx context.Context, w *world, settings map[string]
 	if err != nil {
 		return nil, err
 	}
+	process.inspect = found[1]
 	w.closers = append(w.closers, func() { process.stop(stopGrace) })
 	g := &gateway{process: process, address: "http://" + at, token: secret.Reveal(), http: &http.Client{
 		Transport: &http.Transport{MaxIdleConnsPerHost: probesAt}, Timeout: time.Minute,

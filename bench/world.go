@@ -100,16 +100,17 @@ func (w *world) startServer(ctx context.Context) error {
 }
 
 func (w *world) startWorker(ctx context.Context, path string, settings map[string]string) error {
-	healthAt, err := freeAddress(ctx)
+	found, err := freeAddresses(ctx, 2)
 	if err != nil {
 		return err
 	}
+	healthAt := found[0]
 	env := []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir,
 		"TEMPORAL_ADDRESS=" + w.server.Address(), "TEMPORAL_NAMESPACE=" + w.server.Namespace(),
 		"HOLDFAST_DATA_DIR=" + w.dir, "HOLDFAST_TEMPORAL_TASK_QUEUE=" + taskQueue, "HOLDFAST_LOG_LEVEL=warn",
 		"HOLDFAST_WORKER_HEALTH_LISTEN=" + healthAt, "HOLDFAST_CODEC_LISTEN=127.0.0.1:0",
-		"HOLDFAST_WORKER_STOP_TIMEOUT=5s",
+		"HOLDFAST_WORKER_STOP_TIMEOUT=5s", inspectVariable + "=" + found[1],
 	}
 	for name, value := range settings {
 		env = append(env, name+"="+value)
@@ -118,12 +119,19 @@ func (w *world) startWorker(ctx context.Context, path string, settings map[strin
 	if err != nil {
 		return err
 	}
+	w.worker.inspect = found[1]
 	w.closers = append(w.closers, func() { w.worker.stop(stopGrace) })
 	health := newHTTPClient()
 	return w.await(ctx, startWithin, 50*time.Millisecond, "worker ready", func() (bool, error) {
 		answer, err := get(ctx, health, "http://"+healthAt+"/readyz")
 		return err == nil && answer.status == http.StatusOK, nil
 	})
+}
+
+// restartWorker starts the worker again with other settings.
+func (w *world) restartWorker(ctx context.Context, path string, settings map[string]string) error {
+	w.worker.stop(stopGrace)
+	return w.startWorker(ctx, path, settings)
 }
 
 // await asks until it holds. The worker's death ends the wait.

@@ -127,7 +127,7 @@ type HostParams struct {
 func provideHost(p HostParams) *workerhost.Host {
 	cfg := p.Options.Config
 	host := workerhost.New(p.Client, workerhost.Options{
-		TaskQueue: cfg.Temporal.TaskQueue, MaxActivities: cfg.Worker.MaxActivities, StopTimeout: cfg.Worker.StopTimeout,
+		TaskQueue: cfg.Temporal.TaskQueue, MaxActivities: cfg.Worker.MaxActivities, MaxWorkflows: cfg.Worker.MaxWorkflows, StopTimeout: cfg.Worker.StopTimeout,
 		OnFatal: end(p.Shutdowner),
 	}, p.Log, p.Activities.Desired, p.Activities.Endpoint, p.Activities.Engine, p.Activities.Mint, p.Activities.Fleet, p.Activities.Tool,
 		p.Activities.Session)

@@ -66,6 +66,7 @@ type Endpoint struct {
 type Worker struct {
 	StopTimeout   time.Duration `yaml:"stop_timeout" default:"15s" doc:"how long running activities may go on after a stop was asked for, up to 10m"`
 	MaxActivities int           `yaml:"max_activities" default:"1000" doc:"activities that run at once, 1 to 100000"`
+	MaxWorkflows  int           `yaml:"max_workflows" default:"2000" doc:"workflows that are kept in memory between their tasks, 10 to 1000000; others are read from their histories when they go on"`
 	HealthListen  string        `yaml:"health_listen" default:"127.0.0.1:8235" doc:"address of /healthz, /readyz and /metrics"`
 }
 

@@ -80,6 +80,8 @@ func (v *validator) worker(w Worker) {
 	v.duration("worker.stop_timeout", w.StopTimeout, 0, 10*time.Minute)
 	v.require(w.MaxActivities >= 1 && w.MaxActivities <= 100_000, "worker.max_activities",
 		"%d is out of range: give 1 to 100000", w.MaxActivities)
+	v.require(w.MaxWorkflows >= 10 && w.MaxWorkflows <= 1_000_000, "worker.max_workflows",
+		"%d is out of range: give 10 to 1000000", w.MaxWorkflows)
 	v.address("worker.health_listen", w.HealthListen)
 }
 

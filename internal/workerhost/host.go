@@ -30,6 +30,8 @@ type Registrar interface {
 type Options struct {
 	TaskQueue     string
 	MaxActivities int
+	// MaxWorkflows are kept in memory between their tasks, by all workers of the process together; 0: as many as the SDK likes.
+	MaxWorkflows int
 	// StopTimeout is how long running activities may go on after a stop was asked for.
 	StopTimeout time.Duration
 	// OnFatal is called once, from a goroutine of its own, when the worker cannot go on.
@@ -48,6 +50,9 @@ type Host struct {
 // New makes a worker with all workflows and the given activities. It does not start it.
 func New(c client.Client, o Options, log *slog.Logger, activities ...Registrar) *Host {
 	h := &Host{client: c, fleet: fleet.NewClient(c, o.TaskQueue), log: log}
+	if o.MaxWorkflows > 0 {
+		worker.SetStickyWorkflowCacheSize(o.MaxWorkflows)
+	}
 	h.worker = worker.New(c, o.TaskQueue, worker.Options{
 		MaxConcurrentActivityExecutionSize: o.MaxActivities,
 		WorkerStopTimeout:                  o.StopTimeout,
