@@ -76,7 +76,6 @@ type APIParams struct {
 	Engine    executions.Engine
 	Catalog   *catalog.Sources
 	Policy    policySource
-	Sessions  *mcpserver.DurableSessions
 	Workflows *session.Client
 	Client    client.Client
 	Metrics   *telemetry.Metrics
@@ -117,23 +116,11 @@ func provideAPI(p APIParams) (*api.API, error) {
 // gatewayRoutes is what the routes of sessions, executions and approvals need.
 func gatewayRoutes(p APIParams) api.GatewayParams {
 	return api.GatewayParams{
-		Executions: p.Engine, Records: p.Store, Tools: p.Catalog, Sessions: apiSessions{p.Workflows, p.Sessions},
+		Executions: p.Engine, Records: p.Store, Tools: p.Catalog, Sessions: p.Workflows,
 		Visible: func(who approval.Identity, tool catalog.Tool) bool {
 			return p.Policy(context.Background()).Judge(who.Account, tool).Effect != policy.Deny
 		},
 	}
-}
-
-// apiSessions ends sessions by their row, which is final at once, and reads them from their workflows.
-type apiSessions struct {
-	*session.Client
-
-	durable *mcpserver.DurableSessions
-}
-
-// Terminate implements [api.Sessions].
-func (s apiSessions) Terminate(ctx context.Context, id string, in session.Terminate) error {
-	return s.durable.Terminate(ctx, id, in.By, time.Now())
 }
 
 // GatewayParams are what the gateway's server is made of.

@@ -55,6 +55,7 @@ func provideMCP(p MCPParams) (*mcpserver.Endpoint, error) {
 	made, err := mcpserver.New(mcpserver.Params{
 		Host: gatehost.New(gatehost.Params{
 			Engine: p.Engine, Catalog: p.Catalog, Policy: p.Policy, AEAD: p.Keys.AEAD(), Log: p.Log,
+			ReadOnly: p.Options.Config.Gateway.ReadOnly,
 		}),
 		Authenticator: p.Auth, Challenge: p.Metadata.Challenge, Sessions: p.Sessions, Store: p.Store, Log: p.Log, ReplicaID: host,
 		Leases: mcpserver.LeasesOf(p.Workflows.Leases),
