@@ -171,12 +171,18 @@ func legacyVersions() []string {
 	return slices.DeleteFunc(mcp.SupportedProtocolVersions(), func(v string) bool { return v >= protocolModern })
 }
 
+// checkVersion refuses versions before the stateless protocol that nobody speaks, and tells what is spoken here. Of later ones the SDK
+// tells so, under the request's own id.
 func checkVersion(version string) error {
-	if version == "" || slices.Contains(legacyVersions(), version) {
+	supported := mcp.SupportedProtocolVersions()
+	if version == "" || version >= protocolModern || slices.Contains(supported, version) {
 		return nil
 	}
-	return refuse(http.StatusBadRequest, codeTransport,
-		"Bad Request: Unsupported protocol version (supported versions: "+strings.Join(mcp.SupportedProtocolVersions(), ", ")+")")
+	return &failure{
+		status: http.StatusBadRequest, code: mcp.CodeUnsupportedProtocolVersion,
+		message: "Bad Request: Unsupported protocol version (supported versions: " + strings.Join(supported, ", ") + ")",
+		data:    mcp.UnsupportedProtocolVersionData{Supported: supported, Requested: version},
+	}
 }
 
 // accepts tells which kinds of answers a client takes.

@@ -3,8 +3,12 @@ package mcpserver
 import (
 	"maps"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
 // aliveWriter keeps an answer of the SDK's handler alive: after a while without a byte it sends the headers of a stream and a comment,
@@ -21,6 +25,7 @@ type aliveWriter struct {
 	sent   bool
 	stream bool // what was sent are the headers of a stream
 	late   bool // the handler's answer is an error that is told on the stream
+	status int  // of an error that the handler tells as plain text; 0: none
 	over   bool
 }
 
@@ -82,6 +87,10 @@ func (a *aliveWriter) Header() http.Header { return a.header }
 func (a *aliveWriter) WriteHeader(status int) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
+	if status >= http.StatusBadRequest && strings.HasPrefix(a.header.Get(headerType), "text/plain") {
+		a.status = status
+		a.header.Set(headerType, contentTypeJSON)
+	}
 	if a.sent {
 		a.late = status != http.StatusOK
 		return
@@ -101,14 +110,33 @@ func (a *aliveWriter) Write(data []byte) (int, error) {
 	if a.call {
 		_ = a.control.SetWriteDeadline(time.Now().Add(writeTimeout))
 	}
-	if !a.late {
+	if !a.late && a.status == 0 {
 		return a.w.Write(data)
 	}
-	framed := append(append([]byte("data: "), data...), "\n\n"...)
-	if _, err := a.w.Write(framed); err != nil {
+	told := data
+	if a.status != 0 {
+		told = plainError(a.status, data)
+	}
+	if a.late {
+		told = slices.Concat([]byte("data: "), told, []byte("\n\n"))
+	}
+	if _, err := a.w.Write(told); err != nil { //nolint:gosec // it is JSON or a stream, and browsers are told not to guess
 		return 0, err
 	}
 	return len(data), nil
+}
+
+// plainError is the SDK's plain text as an error that clients of MCP read.
+func plainError(status int, text []byte) []byte {
+	code := jsonrpc.CodeInvalidRequest
+	if status >= http.StatusInternalServerError {
+		code = jsonrpc.CodeInternalError
+	}
+	raw, err := refuse(status, int(code), strings.TrimSpace(string(text))).body()
+	if err != nil {
+		return text
+	}
+	return raw
 }
 
 // Flush sends what is buffered.

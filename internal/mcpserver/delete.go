@@ -7,10 +7,13 @@ import (
 
 // delete ends a session for good. Without a session there is nothing to end.
 func (e *Endpoint) delete(w http.ResponseWriter, q *request) error {
+	if q.session == "" && q.version() >= protocolModern {
+		return e.noSuchMethod(w)
+	}
+	if err := checkVersion(q.version()); err != nil {
+		return err
+	}
 	if q.session == "" {
-		if q.version() >= protocolModern {
-			return e.noSuchMethod(w)
-		}
 		w.WriteHeader(http.StatusNoContent)
 		return nil
 	}

@@ -32,6 +32,7 @@ type failure struct {
 	status  int
 	code    int
 	message string
+	data    any   // what a program has to know beside the code; nil: nothing
 	cause   error // for the log
 }
 
@@ -48,6 +49,7 @@ var (
 	errFull       = &failure{status: http.StatusServiceUnavailable, code: codeSession, message: "The gateway holds as many sessions as it can: try again."}
 	errTerminated = &failure{status: http.StatusNotFound, code: codeSession, message: "Session timed out, please reconnect"}
 	errNoSession  = &failure{status: http.StatusNotFound, code: codeSession, message: "Session not found"}
+	errBatch      = &failure{status: http.StatusBadRequest, code: jsonrpc.CodeInvalidRequest, message: "Invalid Request: this protocol version has no batches"}
 	errAsleep     = &failure{status: http.StatusServiceUnavailable, code: codeSession, message: "The session was put to sleep: send the request again."}
 )
 
@@ -87,8 +89,16 @@ type wireError struct {
 	Error   struct {
 		Code    int    `json:"code"`
 		Message string `json:"message"`
+		Data    any    `json:"data,omitempty"`
 	} `json:"error"`
 	ID any `json:"id"`
+}
+
+// body is a failure as clients read it.
+func (f *failure) body() ([]byte, error) {
+	body := wireError{Version: "2.0"}
+	body.Error.Code, body.Error.Message, body.Error.Data = f.code, f.message, f.data
+	return json.Marshal(body)
 }
 
 // fail answers with an error, and logs what is the gateway's own fault.
@@ -97,9 +107,7 @@ func (e *Endpoint) fail(w http.ResponseWriter, r *http.Request, err error) {
 	if f.status >= http.StatusInternalServerError && f.cause != nil {
 		e.Log.ErrorContext(r.Context(), "MCP request failed", "status", f.status, "method", r.Method, "error", f.cause)
 	}
-	body := wireError{Version: "2.0"}
-	body.Error.Code, body.Error.Message = f.code, f.message
-	raw, encoding := json.Marshal(body)
+	raw, encoding := f.body()
 	if encoding != nil {
 		http.Error(w, "the error cannot be written", http.StatusInternalServerError)
 		return
@@ -110,5 +118,5 @@ func (e *Endpoint) fail(w http.ResponseWriter, r *http.Request, err error) {
 		h.Set("Retry-After", strconv.Itoa(int(retryAfter/time.Second)))
 	}
 	w.WriteHeader(f.status)
-	_, _ = w.Write(raw) // the client may have gone
+	_, _ = w.Write(raw) //nolint:gosec // it is JSON, and browsers are told not to guess; the client may have gone
 }

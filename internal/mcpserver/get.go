@@ -17,6 +17,9 @@ func (e *Endpoint) get(w http.ResponseWriter, q *request) error {
 	if q.session == "" && q.version() >= protocolModern {
 		return e.noSuchMethod(w)
 	}
+	if err := checkVersion(q.version()); err != nil {
+		return err
+	}
 	if _, asStream := accepts(q.Header.Values("Accept")); !asStream {
 		return refuse(http.StatusNotAcceptable, codeTransport, "Not Acceptable: the client must accept text/event-stream")
 	}

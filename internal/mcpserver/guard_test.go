@@ -94,7 +94,7 @@ func TestWhatIsNotMCPIsToldWhy(t *testing.T) {
 		{"initializes again", p, "POST", initializeBody("2025-11-25"), none, 400, -32600},
 		{"initializes in a batch", &bare, "POST", "[" + initializeBody("2025-11-25") + "," + call(1, "echo", object{}) + "]", none, 400, -32600},
 		{"has no session", &bare, "POST", call(1, "echo", object{}), none, 400, -32000},
-		{"speaks another version", p, "POST", call(1, "echo", object{}), change("Mcp-Protocol-Version", "1999-01-01"), 400, -32000},
+		{"speaks another version", p, "POST", call(1, "echo", object{}), change("Mcp-Protocol-Version", "1999-01-01"), 400, -32022},
 		{"listens without a session", &bare, "GET", "", none, 400, -32000},
 		{"listens to JSON", p, "GET", "", change("Accept", "application/json"), 406, -32000},
 		{"deletes by the modern protocol", &bare, "DELETE", "", change("Mcp-Protocol-Version", "2026-07-28"), 405, -32001},

@@ -23,10 +23,12 @@ func (e *Endpoint) newModern() http.Handler {
 }
 
 // postModern serves one request of the stateless protocol: its server is built for it alone.
-func (e *Endpoint) postModern(w http.ResponseWriter, q *request, body []byte) error {
+func (e *Endpoint) postModern(w http.ResponseWriter, q *request, body []byte, m *message) error {
 	meta := e.metaOf(q, nil)
-	about := modernMetaOf(body)
-	meta.Protocol, meta.Client = about.protocol, about.client
+	meta.Protocol, meta.Client = aboutOf(m.params)
+	// They mean nothing here, and the SDK would refuse one of them.
+	q.Header.Del(headerSession)
+	q.Header.Del(headerLastEvent)
 	meta, err := e.Host.ResolveMeta(q.Context(), meta)
 	if err != nil {
 		return err
@@ -48,7 +50,7 @@ func (e *Endpoint) postModern(w http.ResponseWriter, q *request, body []byte) er
 	r := q.WithContext(ctx)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	r.ContentLength = int64(len(body))
-	alive := newAliveWriter(w, e.Settings.Timing, about.call)
+	alive := newAliveWriter(w, e.Settings.Timing, m.call())
 	defer alive.stop()
 	e.modern.ServeHTTP(alive, r)
 	return nil
@@ -76,29 +78,29 @@ type modernParams struct {
 	} `json:"_meta"`
 }
 
-// modernMeta reports whether the parameters of a request name the stateless protocol, although its headers do not.
+// modern reports whether a POST is one of the stateless protocol: its header says so, or the body does where the header or the session
+// is missing that it would have otherwise.
+func (q *request) modern(messages []message) bool {
+	if q.version() >= protocolModern {
+		return true
+	}
+	return (q.version() == "" || q.session == "") && len(messages) == 1 && modernMeta(messages[0].params)
+}
+
+// modernMeta reports whether the parameters of a request name the stateless protocol.
 func modernMeta(params json.RawMessage) bool {
 	if !bytes.Contains(params, []byte(metaProtocol)) {
 		return false
 	}
+	protocol, _ := aboutOf(params)
+	return protocol >= protocolModern
+}
+
+// aboutOf is what the parameters of a request of the stateless protocol say of it.
+func aboutOf(params json.RawMessage) (protocol, client string) {
 	var p modernParams
-	return json.Unmarshal(params, &p) == nil && p.Meta.Protocol >= protocolModern
-}
-
-// about is what a request of the stateless protocol says of itself.
-type about struct {
-	protocol, client string
-	call             bool // it has an answer
-}
-
-func modernMetaOf(body []byte) about {
-	var m struct {
-		ID     json.RawMessage `json:"id"`
-		Params modernParams    `json:"params"`
+	if json.Unmarshal(params, &p) != nil {
+		return "", ""
 	}
-	if json.Unmarshal(body, &m) != nil {
-		return about{protocol: protocolModern}
-	}
-	info := m.Params.Meta.Client
-	return about{protocol: m.Params.Meta.Protocol, client: clientName(info.Name, info.Version), call: len(m.ID) > 0}
+	return p.Meta.Protocol, clientName(p.Meta.Client.Name, p.Meta.Client.Version)
 }

@@ -38,18 +38,18 @@ func (e *Endpoint) post(w http.ResponseWriter, q *request) error {
 	if err != nil {
 		return err
 	}
-	if q.version() >= protocolModern {
-		return e.postModern(w, q, body)
-	}
 	messages, batch, err := parseBody(body)
 	if err != nil {
 		return err
 	}
-	if q.version() == "" && len(messages) == 1 && modernMeta(messages[0].params) {
-		return e.postModern(w, q, body)
-	}
 	if err := checkVersion(q.version()); err != nil {
 		return err
+	}
+	if q.modern(messages) {
+		if batch {
+			return errBatch
+		}
+		return e.postModern(w, q, body, &messages[0])
 	}
 	for i := range messages {
 		if messages[i].method == methodInitialize {
@@ -61,7 +61,7 @@ func (e *Endpoint) post(w http.ResponseWriter, q *request) error {
 		return err
 	}
 	if batch && row.Protocol >= protocolNoBatch {
-		return refuse(http.StatusBadRequest, jsonrpc.CodeInvalidRequest, "Invalid Request: this protocol version has no batches")
+		return errBatch
 	}
 	return e.accept(w, q, row, messages, batch)
 }
