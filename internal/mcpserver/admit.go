@@ -31,6 +31,8 @@ func (e *Endpoint) admit(q *request) (store.Session, error) {
 	switch {
 	case row.Identity != q.who.Identity:
 		return store.Session{}, refuse(http.StatusForbidden, codeForbidden, "MCP session does not belong to the current bearer")
+	case auth.Role(row.Role).Allows(auth.RoleCollaborator) && !q.who.Role.Allows(auth.RoleCollaborator):
+		return store.Session{}, refuse(http.StatusForbidden, codeForbidden, "MCP session belongs to a role that does more than read")
 	case resourceKey(row.Resource) != q.resource:
 		return store.Session{}, refuse(http.StatusForbidden, codeForbidden, "MCP session does not belong to this resource")
 	}

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"errors"
 	"net/http"
 	"runtime/debug"
 	"slices"
@@ -13,6 +14,7 @@ const (
 	headerSession   = "Mcp-Session-Id"
 	headerProtocol  = "Mcp-Protocol-Version"
 	headerLastEvent = "Last-Event-Id"
+	headerShown     = "Authorization"
 
 	allowedMethods = "GET, POST, DELETE, OPTIONS"
 	allowedHeaders = "content-type, authorization, mcp-session-id, accept, mcp-protocol-version, last-event-id, mcp-method, mcp-name"
@@ -88,11 +90,12 @@ func (e *Endpoint) serve(w http.ResponseWriter, r *http.Request) {
 		e.fail(w, r, errStopping)
 		return
 	}
+	shown := r.Header.Values(headerShown)
 	who, ok := e.authenticate(w, r)
 	if !ok {
 		return
 	}
-	q := &request{Request: r, who: who, resource: resource, session: r.Header.Get(headerSession)}
+	q := &request{Request: r, who: who, shown: shown, resource: resource, session: r.Header.Get(headerSession)}
 	var err error
 	switch r.Method {
 	case http.MethodPost:
@@ -112,6 +115,7 @@ type request struct {
 	*http.Request
 
 	who      auth.Principal
+	shown    []string // by which the sender was known
 	resource string
 	session  string // as the client names it
 }
@@ -122,7 +126,7 @@ func (q *request) version() string { return q.Header.Get(headerProtocol) }
 func (e *Endpoint) authenticate(w http.ResponseWriter, r *http.Request) (auth.Principal, bool) {
 	who, err := e.Authenticator.Authenticate(r.Context(), r)
 	// Tools have no business with what was shown.
-	r.Header.Del("Authorization")
+	r.Header.Del(headerShown)
 	r.Header.Del("Cookie")
 	if err == nil {
 		return who, true
@@ -136,6 +140,13 @@ func (e *Endpoint) authenticate(w http.ResponseWriter, r *http.Request) (auth.Pr
 	}
 	e.fail(w, r, err)
 	return auth.Principal{}, false
+}
+
+// revoked reports whether the sender of a request would not be let in any more. Who cannot be asked just now has revoked nothing.
+func (e *Endpoint) revoked(q *request) bool {
+	who, err := e.Authenticator.Authenticate(q.Context(), &http.Request{Header: http.Header{headerShown: q.shown}})
+	denied := (*auth.ForbiddenError)(nil)
+	return err == nil && who.Identity != q.who.Identity || unauthorized(err) || errors.As(err, &denied)
 }
 
 // resourceOf is the resource that a path names. Sessions belong to one.

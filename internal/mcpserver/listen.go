@@ -112,9 +112,9 @@ func (l *listener) look(after *int64) bool {
 	return false
 }
 
-// closed reports whether the client has gone, or the session has ended at another replica.
+// closed reports whether the client has gone, its token is not valid any more, or the session has ended at another replica.
 func (l *listener) closed() bool {
-	if l.q.Context().Err() != nil {
+	if l.q.Context().Err() != nil || l.e.revoked(l.q) {
 		return true
 	}
 	_, err := l.e.lookup(l.q.Context(), l.row.ID)
