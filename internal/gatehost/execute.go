@@ -25,6 +25,9 @@ func (s *serving) execute(ctx context.Context, req *mcp.CallToolRequest) (*mcp.C
 	if input(req, &in) != nil || in.Address == "" {
 		return result(payload.BadArguments(ToolExecute, "address is a string and is needed, arguments is an object")), nil
 	}
+	if refused := s.mayAct(req); refused != nil {
+		return refused, nil
+	}
 	who := s.caller(req)
 	if req.Params.RequestState != "" {
 		return s.answered(ctx, req, who)
@@ -65,6 +68,9 @@ func (s *serving) resume(ctx context.Context, req *mcp.CallToolRequest) (*mcp.Ca
 		if in.Action == approval.ActionAccept {
 			answer.Content = content(in.Content)
 		}
+	}
+	if refused := s.mayAct(req); refused != nil && answer.Action != "" {
+		return refused, nil
 	}
 	who := s.caller(req)
 	report, err := s.Engine.Resume(ctx, who, answer)

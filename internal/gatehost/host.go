@@ -11,20 +11,23 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/auth"
 	"github.com/holdfast-mcp/holdfast/internal/buildinfo"
 	"github.com/holdfast-mcp/holdfast/internal/catalog"
+	"github.com/holdfast-mcp/holdfast/internal/domain/payload"
 	"github.com/holdfast-mcp/holdfast/internal/executions"
 	"github.com/holdfast-mcp/holdfast/internal/mcpserver"
 )
 
 const serverName = "holdfast"
 
-// Params are what a Host is made of. All are needed.
+// Params are what a Host is made of. All but ReadOnly are needed.
 type Params struct {
 	Engine  executions.Engine
 	Catalog catalog.Catalog
 	Policy  func(ctx context.Context) executions.Policy
 	// AEAD seals what clients of the stateless protocol carry from one request to the next.
 	AEAD tink.AEAD
-	Log  *slog.Logger
+	// ReadOnly calls no tool and takes no decision.
+	ReadOnly bool
+	Log      *slog.Logger
 }
 
 // Host serves the gateway's tools.
@@ -74,13 +77,29 @@ type serving struct {
 	meta mcpserver.Meta
 }
 
-// caller is who sends this request, which may be another principal than the one that made the session, but never of another identity.
-func (s *serving) caller(req *mcp.CallToolRequest) executions.Caller {
-	who := mcpserver.PrincipalOf(req.Extra)
-	if who.ID == "" {
-		who = s.meta.Principal
+// sender is who sends this request, which may be another principal than the one that made the session, but never of another identity.
+func (s *serving) sender(req *mcp.CallToolRequest) auth.Principal {
+	if who := mcpserver.PrincipalOf(req.Extra); who.ID != "" {
+		return who
 	}
-	return callerOf(who, s.meta)
+	return s.meta.Principal
+}
+
+func (s *serving) caller(req *mcp.CallToolRequest) executions.Caller {
+	return callerOf(s.sender(req), s.meta)
+}
+
+// mayAct refuses whoever only reads, and everybody at a gateway that only reads; nil: neither.
+func (s *serving) mayAct(req *mcp.CallToolRequest) *mcp.CallToolResult {
+	role := s.sender(req).Role
+	switch {
+	case !role.Allows(auth.RoleCollaborator):
+		return result(payload.NotAllowed(fmt.Sprintf("calling tools and deciding needs the role %s, and this token's is %s", auth.RoleCollaborator, role)))
+	case s.ReadOnly:
+		return result(payload.NotAllowed("this gateway is read-only: use one that is not"))
+	default:
+		return nil
+	}
 }
 
 func callerOf(who auth.Principal, meta mcpserver.Meta) executions.Caller {

@@ -90,7 +90,7 @@ func newRig(t *testing.T, mode approval.Mode) *rig {
 		Policy: func(context.Context) executions.Policy { return executions.Policy{} },
 	}
 	r.meta = mcpserver.Meta{
-		Principal: auth.Principal{ID: "token:1", Name: "Ada", Identity: approval.Identity{Account: "ada", Organisation: "acme"}},
+		Principal: auth.Principal{ID: "token:1", Name: "Ada", Role: auth.RoleCollaborator, Identity: approval.Identity{Account: "ada", Organisation: "acme"}},
 		Mode:      mode, Origin: "https://gate.example", Client: "tests 1",
 	}
 	return r

@@ -13,6 +13,11 @@ func Denied(address, rule string) Rendered {
 	})
 }
 
+// NotAllowed tells that whoever asks may not do this here, whatever the rules say.
+func NotAllowed(why string) Rendered {
+	return refusal(failed{Reason: "not_allowed", Code: "not_allowed", Error: why + "; nothing was done"})
+}
+
 // UnknownTool tells that there is no such tool, and names at most 5 like it.
 func UnknownTool(address string, suggestions []string) Rendered {
 	message := fmt.Sprintf("no tool %q", address)
