@@ -115,6 +115,34 @@ func TestARefusalThatNamesAPageIsRepeatedOnceItWasVisited(t *testing.T) {
 	require.Equal(t, 1, calls)
 }
 
+func TestNobodyIsSentToWhatIsNoPageOfTheWeb(t *testing.T) {
+	t.Parallel()
+	for _, page := range []string{"javascript:alert(1)", "data:text/html,x", "file:///etc/passwd", "//x.example/", "https:", "no page", ""} {
+		t.Run(page, func(t *testing.T) {
+			t.Parallel()
+			server := start(t, upstream.Options{})
+			sources := open(t, server)
+			server.Intercept(func(method string, w http.ResponseWriter, r *http.Request) bool {
+				if method == "tools/call" {
+					answer(w, r, fmt.Sprintf(`"error":{"code":-32042,"message":"log in","data":{"elicitations":[`+
+						`{"mode":"url","message":"Log in.","url":%q,"elicitationId":"e"}]}}`, page))
+					return true
+				}
+				return false
+			})
+			asked := false
+			_, err := ask(t, sources, upstream.Put, func(context.Context, approval.Request) (approval.Decision, error) {
+				asked = true
+				return approval.Decision{Action: approval.ActionAccept}, nil
+			})
+			var failed *catalog.CallError
+			require.ErrorAs(t, err, &failed)
+			require.True(t, failed.Answered)
+			require.False(t, asked)
+		})
+	}
+}
+
 func TestDeclineAndCancelReachTheTool(t *testing.T) {
 	t.Parallel()
 	for era, options := range eras {

@@ -268,7 +268,7 @@ func pagesOf(err error) []approval.Request {
 	}
 	var pages []approval.Request
 	for _, params := range data.Elicitations {
-		if params == nil || params.Mode != "url" || params.URL == "" {
+		if params == nil || params.Mode != "url" || !ofWeb(params.URL) {
 			return nil
 		}
 		pages = append(pages, approval.Request{

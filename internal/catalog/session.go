@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"net/url"
 	"os/exec"
 	"sync"
 	"sync/atomic"
@@ -195,9 +196,18 @@ func (s *session) elicit(ctx context.Context, r *mcp.ElicitRequest) (*mcp.Elicit
 	return result, nil
 }
 
+// ofWeb holds for what a person can be sent to: in another scheme a link could do something right where it is shown.
+func ofWeb(page string) bool {
+	parsed, err := url.Parse(page)
+	return err == nil && parsed.Host != "" && (parsed.Scheme == "https" || parsed.Scheme == "http")
+}
+
 func questionOf(params *mcp.ElicitParams) (approval.Request, error) {
 	question := approval.Request{Kind: approval.KindForm, Message: params.Message}
 	if params.Mode == "url" {
+		if !ofWeb(params.URL) {
+			return question, errors.New("a person can only be sent to a page of http or https")
+		}
 		question.Kind, question.URL, question.Elicitation = approval.KindURL, params.URL, params.ElicitationID
 		return question, nil
 	}
