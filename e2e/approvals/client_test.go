@@ -20,12 +20,15 @@ const (
 )
 
 // bearer adds a token to requests.
-type bearer struct{ token string }
+type bearer struct {
+	token string
+	base  http.RoundTripper
+}
 
 func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	sent := r.Clone(r.Context())
 	sent.Header.Set("Authorization", "Bearer "+b.token)
-	return http.DefaultTransport.RoundTrip(sent)
+	return b.base.RoundTrip(sent)
 }
 
 // client is a stock client of the go-sdk.
@@ -45,9 +48,11 @@ func (u *user) connect(base, mode, protocol string) client {
 }
 
 func (u *user) tryConnect(base, mode, protocol string) (client, error) {
+	transport := &http.Transport{}
+	u.t.Cleanup(transport.CloseIdleConnections)
 	made := mcp.NewClient(&mcp.Implementation{Name: "stock-client", Version: "1.2"}, nil)
 	session, err := made.Connect(u.t.Context(), &mcp.StreamableClientTransport{
-		Endpoint: base + "/mcp?elicitation_mode=" + mode, HTTPClient: &http.Client{Transport: bearer{u.token}},
+		Endpoint: base + "/mcp?elicitation_mode=" + mode, HTTPClient: &http.Client{Transport: bearer{u.token, transport}},
 	}, &mcp.ClientSessionOptions{ProtocolVersion: protocol})
 	return client{session, u.t}, err
 }

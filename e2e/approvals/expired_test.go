@@ -2,7 +2,6 @@ package approvals_test
 
 import (
 	"net/http"
-	"regexp"
 	"testing"
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
@@ -49,7 +48,7 @@ func goClientIsTooLate(t *testing.T, u *user) {
 	require.Equal(t, pause, u.audited(key, "expire").Pause)
 	require.Zero(t, u.runs(name))
 
-	require.Regexp(t, regexp.MustCompile(`holdfast_tool_calls_total\{outcome="expired"\} [1-9]`), string(u.get("/metrics").ok().body))
-	require.Regexp(t, regexp.MustCompile(`holdfast_executions_total\{[^}]*outcome="expired"[^}]*\} [1-9]`),
+	require.Regexp(t, `holdfast_tool_calls_total\{outcome="expired"\} [1-9]`, string(u.get("/metrics").ok().body))
+	require.Regexp(t, `holdfast_executions_total\{[^}]*outcome="expired"[^}]*\} [1-9]`,
 		string(u.api("http://"+u.worker, http.MethodGet, "/metrics", nil).ok().body))
 }

@@ -20,6 +20,8 @@ import (
 // while: as proxies of hosts do.
 func hastyProxy(t *testing.T, target string, idle time.Duration) string {
 	t.Helper()
+	transport := &http.Transport{DisableCompression: true}
+	t.Cleanup(transport.CloseIdleConnections)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
@@ -30,7 +32,7 @@ func hastyProxy(t *testing.T, target string, idle time.Duration) string {
 			panic(http.ErrAbortHandler)
 		}
 		sent.Header, sent.ContentLength = r.Header.Clone(), r.ContentLength
-		response, err := http.DefaultTransport.RoundTrip(sent)
+		response, err := transport.RoundTrip(sent)
 		if err != nil {
 			panic(http.ErrAbortHandler)
 		}
@@ -50,7 +52,7 @@ func hastyProxy(t *testing.T, target string, idle time.Duration) string {
 				_, _ = w.Write(part[:n]) // its client may have gone
 				_ = http.NewResponseController(w).Flush()
 			}
-			if err == io.EOF { //nolint:errorlint // readers return the value itself
+			if err == io.EOF {
 				headers()
 				return
 			}

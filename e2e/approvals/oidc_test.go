@@ -102,7 +102,7 @@ func challenged(t *testing.T, u *user) {
 
 		request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet, named[1], nil)
 		require.NoError(t, err)
-		found, err := (&http.Client{Timeout: late}).Do(request)
+		found, err := (&http.Client{Timeout: late}).Do(request) //nolint:bodyclose // decode closes it
 		require.NoError(t, err)
 		var metadata struct {
 			Resource string   `json:"resource"`

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
+	"github.com/holdfast-mcp/holdfast/internal/gatehost"
 	"github.com/holdfast-mcp/holdfast/internal/testkit"
 )
 
@@ -113,6 +114,12 @@ func threeReplicas(t *testing.T, u *user) {
 		status, _ = alive.status("tools/list", map[string]any{})
 		require.Equal(t, http.StatusOK, status)
 	}
+	// A person logs in at one replica, looks at the next and decides at another.
+	name := testkit.UniqueName()
+	asked := alive.call(gatehost.ToolExecute, executing("mail.put", putting(name)), nil)
+	page := u.visit(asked.byPage(t, proxy.URL), "mail.put", "Waiting for an answer")
+	approve(page, "The tool ran and answered", "wrote "+name)
+	require.Equal(t, "wrote "+name, alive.call(gatehost.ToolResume, map[string]any{"executionId": asked.ExecutionID}, nil).Text)
 	// A12: a gateway that was started later takes the old id, too.
 	status, _ := alive.at(u.StartGateway().URL).status("tools/list", map[string]any{})
 	require.Equal(t, http.StatusOK, status)

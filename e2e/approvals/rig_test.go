@@ -48,6 +48,7 @@ type rig struct {
 	provider *simulator.OIDCProvider
 	gateway  *stack.Gateway
 	browser  *browser.Browser
+	vault    *vault
 	worker   string // address of its metrics
 }
 
@@ -74,11 +75,14 @@ func newRigWithout(t *testing.T) *rig {
 	t.Cleanup(r.provider.Close)
 	at := map[string]string{"mail": r.upstream.URL(), "late": r.upstream.URL(), "talk": r.upstream.URL()}
 	r.worker = fmt.Sprintf("127.0.0.1:%d", testkit.FreePort(t))
-	r.Stack = stack.New(t, stack.Options{NoWorker: true, Settings: stack.Tools(t, at, rules, map[string]string{
+	settings := stack.Tools(t, at, rules, map[string]string{
 		"worker.health_listen": r.worker,
 		"approvals.hold":       "20s", "oidc.issuer": r.provider.Issuer(), "oidc.audience": audience, "oidc.organisation_claim": "org",
 		"oidc.default_role": "collaborator", "oidc.client_id": "holdfast",
-	})})
+	})
+	r.vault = newVault(t)
+	r.vault.addTo(t, settings["sources.file"])
+	r.Stack = stack.New(t, stack.Options{NoWorker: true, Settings: settings})
 	return r
 }
 
@@ -102,10 +106,6 @@ func (r *rig) userOf(t *testing.T, account string, role auth.Role) *user {
 	shared.TB = t
 	own.Stack = &shared
 	return &user{rig: &own, t: t, account: account, token: own.TokenOf(account, role)}
-}
-
-func (u *user) identity() approval.Identity {
-	return approval.Identity{Account: u.account, Organisation: organisation}
 }
 
 // person is the user at a browser in which nobody is logged in.

@@ -29,9 +29,10 @@ func TestApprovals(t *testing.T) {
 		"a read-only call is answered at once":                  readOnly,
 		"every page has a picture":                              pictures,
 		"what is held sends its first bytes at once":            firstBytes,
-		"ten MiB pass": tenMiBPass,
-		"the provider's tokens and logins are one identity": loggedInAtTheProvider,
-		"who is not known is told where to ask":             challenged,
+		"secrets stay secrets":                                  secretsStaySo,
+		"ten MiB pass":                                          tenMiBPass,
+		"the provider's tokens and logins are one identity":     loggedInAtTheProvider,
+		"who is not known is told where to ask":                 challenged,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

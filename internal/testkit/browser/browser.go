@@ -19,6 +19,8 @@ const (
 	start = time.Minute
 	// Within is how long a page may take to show what is claimed.
 	Within = time.Minute
+	// lookEvery leaves the browser time to work: each look has it lay the page out.
+	lookEvery = 50 * time.Millisecond
 )
 
 // Browser is a Chromium with one tab, ended with the test.
@@ -63,7 +65,12 @@ func (b *Browser) Await(claim string, holds func(text string) bool) string {
 	ctx, cancel := context.WithTimeout(b.ctx, Within)
 	defer cancel()
 	var shown string
+	var looked time.Time
 	ok := testkit.Poll(b.tb, Within, func() bool {
+		if time.Since(looked) < lookEvery {
+			return ctx.Err() != nil
+		}
+		looked = time.Now()
 		seen, err := chromedp.Run(ctx, chromedp.Evaluate[string](text))
 		if err != nil {
 			return ctx.Err() != nil

@@ -58,3 +58,9 @@ func (b *Browser) URL() string {
 	b.tb.Helper()
 	return run(b, chromedp.Location())
 }
+
+// HTML is the page as it is now, with what is not seen.
+func (b *Browser) HTML() string {
+	b.tb.Helper()
+	return run(b, chromedp.Evaluate[string]("document.documentElement.outerHTML"))
+}
