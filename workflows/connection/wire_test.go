@@ -1,20 +1,13 @@
 package connection_test
 
 import (
-	"os"
-	"path/filepath"
-	"reflect"
-	"slices"
-	"strings"
 	"testing"
-	"time"
-
-	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-mcp/holdfast/activities/desired"
 	"github.com/holdfast-mcp/holdfast/activities/endpoint"
 	"github.com/holdfast-mcp/holdfast/activities/engine"
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
+	"github.com/holdfast-mcp/holdfast/internal/testkit/wire"
 	"github.com/holdfast-mcp/holdfast/workflows/connection"
 )
 
@@ -22,9 +15,13 @@ import (
 // against a file. A line that is gone or different breaks all of them: give it back. A line that is new is fine: add it.
 func TestWireNamesNeverChange(t *testing.T) {
 	t.Parallel()
-	golden, err := os.ReadFile(filepath.Join("testdata", "wire.golden"))
-	require.NoError(t, err)
-	require.Equal(t, string(golden), strings.Join(wireNames(), "\n")+"\n")
+	wire.Golden(t, wireNames(),
+		connection.State{}, connection.Request{}, connection.MarkStale{}, connection.DesiredChanged{}, connection.EngineEvent{},
+		connection.SnapshotRequest{}, connection.Snapshot{}, connection.Health{}, connection.RefreshResult{},
+		connection.Transition{}, connection.Projection{}, connection.Answered{}, desired.LoadRequest{}, desired.LoadResult{},
+		endpoint.ProbeRequest{}, endpoint.ProbeResult{}, endpoint.MintRequest{}, endpoint.MintResult{}, engine.RegisterRequest{},
+		engine.RegisterResult{}, engine.InspectRequest{}, engine.InspectResult{}, engine.DisconnectRequest{},
+		engine.DisconnectResult{})
 }
 
 func wireNames() []string {
@@ -70,58 +67,6 @@ func wireNames() []string {
 		for _, name := range names {
 			lines = append(lines, kind+" "+name)
 		}
-	}
-	seen := map[reflect.Type]bool{}
-	for _, message := range []any{
-		connection.State{},
-		connection.Request{},
-		connection.MarkStale{},
-		connection.DesiredChanged{},
-		connection.EngineEvent{},
-		connection.SnapshotRequest{},
-		connection.Snapshot{},
-		connection.Health{},
-		connection.RefreshResult{},
-		connection.Transition{},
-		connection.Projection{},
-		connection.Answered{},
-		desired.LoadRequest{},
-		desired.LoadResult{},
-		endpoint.ProbeRequest{},
-		endpoint.ProbeResult{},
-		endpoint.MintRequest{},
-		endpoint.MintResult{},
-		engine.RegisterRequest{},
-		engine.RegisterResult{},
-		engine.InspectRequest{},
-		engine.InspectResult{},
-		engine.DisconnectRequest{},
-		engine.DisconnectResult{},
-	} {
-		lines = append(lines, fieldNames(reflect.TypeOf(message), seen)...)
-	}
-	slices.Sort(lines)
-	return lines
-}
-
-// fieldNames lists the JSON fields of a struct and of all structs below it, each as "type.field kind".
-func fieldNames(of reflect.Type, seen map[reflect.Type]bool) []string {
-	for of.Kind() == reflect.Pointer || of.Kind() == reflect.Slice || of.Kind() == reflect.Map {
-		of = of.Elem()
-	}
-	if of.Kind() != reflect.Struct || of == reflect.TypeFor[time.Time]() || seen[of] {
-		return nil
-	}
-	seen[of] = true
-	var lines []string
-	for field := range of.Fields() {
-		below := fieldNames(field.Type, seen)
-		lines = append(lines, below...)
-		if field.Anonymous {
-			lines = append(lines, of.String()+" embeds "+field.Type.String())
-			continue
-		}
-		lines = append(lines, of.String()+"."+field.Tag.Get("json")+" "+field.Type.String())
 	}
 	return lines
 }

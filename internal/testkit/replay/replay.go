@@ -24,6 +24,23 @@ const dir = "testdata/replay"
 // suffix is that of a fixture: a history in Temporal's JSON, compressed.
 const suffix = ".json.gz"
 
+// All holds a workflow against every fixture of the package under test. Each release must have been recorded with the scenarios; one of
+// several runs is numbered. It fails when this code would not continue the workflows of a released version.
+func All(t *testing.T, fn any, name string, scenarios ...string) {
+	t.Helper()
+	for release, paths := range Fixtures(t) {
+		told := make([]string, 0, len(paths))
+		for _, path := range paths {
+			told = append(told, Name(path))
+			t.Run(release+"/"+Name(path), func(t *testing.T) {
+				t.Parallel()
+				require.NoError(t, Replay(fn, name, Read(t, path)))
+			})
+		}
+		require.Subset(t, told, scenarios, release)
+	}
+}
+
 // Fixtures are the paths of all fixtures of the package under test, by release. It fails where there are none.
 func Fixtures(tb testing.TB) map[string][]string {
 	tb.Helper()
