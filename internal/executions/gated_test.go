@@ -187,6 +187,28 @@ func TestWhatIsApprovedBeforehandNeverPausesAndNeverPassesADeny(t *testing.T) {
 	require.Equal(t, "denied", r.audits("call", 1)[0].Outcome)
 }
 
+func TestWhatTheRulesHaveComeToDenyCanNotBeApprovedAnyMore(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	waiting := r.pause("put", r.name)
+	r.allow(policy.Rule{Pattern: "src.put", Effect: policy.Deny})
+	for name, ask := range map[string]func(context.Context, executions.Caller, executions.Answer) (executions.Report, error){
+		"decide": r.Decide, "resume": r.Resume,
+	} {
+		_, err := ask(t.Context(), r.page(), executions.Answer{ID: waiting.Pause.ID, Action: approval.ActionAccept})
+		var denied *executions.DeniedError
+		require.ErrorAs(t, err, &denied, name)
+		require.Equal(t, "rule 1: src.put", denied.Rule)
+	}
+	still, err := r.Lookup(t.Context(), r.who, waiting.Pause.ID)
+	require.NoError(t, err)
+	require.True(t, still.Pause.Open())
+
+	declined := r.resume(r.page(), waiting.Pause.ID, approval.ActionDecline)
+	require.Equal(t, approval.OutcomeDeclined, declined.Outcome.Kind)
+	require.Zero(t, world.upstream.did(r.name))
+}
+
 // cases 31 and 42: the deadline that is told is the one that is kept
 func TestAPauseThatNobodyDecidesExpires(t *testing.T) {
 	t.Parallel()

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 
+	"github.com/holdfast-mcp/holdfast/internal/catalog"
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
+	"github.com/holdfast-mcp/holdfast/internal/domain/policy"
 	"github.com/holdfast-mcp/holdfast/internal/store"
 	"github.com/holdfast-mcp/holdfast/workflows/execution"
 )
@@ -143,7 +145,23 @@ func (s *Service) answer(ctx context.Context, who Caller, at target, answer Answ
 	if !row.Open() {
 		return judged(row.Pause, wish), nil
 	}
+	if err := s.deniedSince(ctx, at.row, row.Pause, wish); err != nil {
+		return said{}, err
+	}
 	return s.decide(ctx, at.row, row.Pause, wish)
+}
+
+// deniedSince refuses a yes to a call that the rules have come to deny while it waited. Whoever wants may still say no.
+func (s *Service) deniedSince(ctx context.Context, row store.Execution, pause approval.Pause, wish approval.Decision) error {
+	if wish.Action != approval.ActionAccept || pause.Request.Kind != approval.KindGate {
+		return nil
+	}
+	// A denial is by address and account alone: it holds also where the tool cannot be looked up just now.
+	verdict := s.policy(ctx).Judge(row.Identity.Account, catalog.Tool{Address: row.Address})
+	if verdict.Effect != policy.Deny {
+		return nil
+	}
+	return &DeniedError{Address: row.Address, Rule: verdict.Reason}
 }
 
 func (c Caller) via() approval.Via {

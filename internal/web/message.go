@@ -36,6 +36,10 @@ var (
 	messageViewer = message{
 		Title: "You may look, not decide", Text: "This account has the role viewer. To decide it needs the role collaborator.",
 	}
+	messageRule = message{
+		Title: "A rule refuses this call", Text: "The rules have changed since it was asked for: it can be declined or cancelled, not approved",
+		Hint: "Nothing was decided by this.",
+	}
 	messageReadOnly  = message{Title: "Nothing is decided here", Text: "This gateway is read-only: decide on one that is not."}
 	messageBadAnswer = message{Title: "Not an answer", Text: "The answer is approve, decline or cancel, with a reason of at most 1,000 characters."}
 	messageURLOwner  = message{

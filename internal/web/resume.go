@@ -130,7 +130,12 @@ func (w *Web) fault(rw http.ResponseWriter, v *visit, err error) {
 	var (
 		missing *executions.NotFoundError
 		others  *executions.ForbiddenError
+		denied  *executions.DeniedError
 	)
+	if errors.As(err, &denied) {
+		w.message(rw, v, http.StatusForbidden, messageRule.because(denied.Rule+"."))
+		return
+	}
 	if errors.As(err, &missing) || errors.As(err, &others) {
 		w.nothing(rw, v)
 		return

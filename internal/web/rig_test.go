@@ -47,6 +47,8 @@ type engine struct {
 	store *store.Store
 	now   func() time.Time
 	fault atomic.Pointer[error]
+	// refuses is what decisions are answered with.
+	refuses atomic.Pointer[error]
 
 	mu      sync.Mutex
 	results map[string]json.RawMessage
@@ -112,6 +114,9 @@ func (e *engine) PausedCount(ctx context.Context, who executions.Caller) (int, e
 
 func (e *engine) Decide(ctx context.Context, who executions.Caller, answer executions.Answer) (executions.Report, error) {
 	row, err := e.Paused(ctx, who, answer.ID)
+	if refuses := e.refuses.Load(); err == nil && refuses != nil {
+		err = *refuses
+	}
 	if err != nil {
 		return executions.Report{}, err
 	}

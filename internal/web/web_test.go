@@ -192,6 +192,19 @@ func TestWhatIsNoAnswerDecidesNothing(t *testing.T) {
 	require.Empty(t, r.engine.answered())
 }
 
+func TestWhatARuleHasComeToDenyIsSaidAndNotDecided(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	row := r.pause()
+	var denied error = &executions.DeniedError{Address: "github.put", Rule: "rule 1: github.put"}
+	r.engine.refuses.Store(&denied)
+	got := r.as("ann").post(link(row), "action", "accept")
+	require.Equal(t, http.StatusForbidden, got.status)
+	require.Contains(t, got.body, "A rule refuses this call")
+	require.Contains(t, got.body, "rule 1: github.put")
+	require.Empty(t, r.engine.answered())
+}
+
 // Case 49, without scripts.
 func TestThePageShowsWhatIsDecidedOnAndThenTheRealOutcome(t *testing.T) {
 	t.Parallel()
