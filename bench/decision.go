@@ -76,11 +76,6 @@ func measureDecision(ctx context.Context, b *bench) (Figure, error) {
 	figure := Figure{Setting: fmt.Sprintf(
 		"%d paused calls of each way, one at a time, then as many %d at once; from before the decision is sent until the call arrives at the upstream; "+
 			"gateway, worker and dev server share the machine", b.decisions, decidedAtOnce)}
-	w, err := b.newWorld(ctx, "decision", nil)
-	if err != nil {
-		return figure, err
-	}
-	defer w.close()
 	came := &arrivals{came: map[string]chan time.Time{}}
 	up, err := upstream.Start(upstream.Options{})
 	if err != nil {
@@ -88,13 +83,15 @@ func measureDecision(ctx context.Context, b *bench) (Figure, error) {
 	}
 	defer up.Close()
 	up.Intercept(came.intercept)
-	settings, err := w.sources(map[string]string{sourceName: up.URL()}, askForPut)
+	settings, err := b.tools("decision", up.URL(), askForPut)
 	if err != nil {
 		return figure, err
 	}
-	if err := w.restartWorker(ctx, b.worker, settings); err != nil { // the worker makes the calls
+	w, err := b.newWorld(ctx, "decision", settings) // the worker makes the calls
+	if err != nil {
 		return figure, err
 	}
+	defer w.close()
 	g, err := b.startGateway(ctx, w, settings)
 	if err != nil {
 		return figure, err

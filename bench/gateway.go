@@ -37,25 +37,25 @@ func measureGateway(ctx context.Context, b *bench) (Figure, error) {
 	figure := Figure{Setting: fmt.Sprintf(
 		"read-only echo on a go-sdk upstream over loopback, by turns in one run: direct, through a bare go-sdk forwarder, through the gateway (audit and tokens on); "+
 			"%d rounds of %d calls by 1 client and of %s by %d clients; every process shares the machine", b.rounds, b.calls, b.burst, echoClients)}
-	w, err := b.newWorld(ctx, "gateway", nil)
-	if err != nil {
-		return figure, err
-	}
-	defer w.close()
 	addresses, err := freeAddresses(ctx, 2)
 	if err != nil {
 		return figure, err
 	}
 	upstreamURL, forwarderURL := "http://"+addresses[0]+"/mcp", "http://"+addresses[1]
+	settings, err := b.tools("gateway", upstreamURL, "")
+	if err != nil {
+		return figure, err
+	}
+	w, err := b.newWorld(ctx, "gateway", settings)
+	if err != nil {
+		return figure, err
+	}
+	defer w.close()
 	up, err := w.startRole(ctx, roleUpstream, addresses[0])
 	if err != nil {
 		return figure, err
 	}
 	proxy, err := w.startRole(ctx, roleForwarder, addresses[1], upstreamURL)
-	if err != nil {
-		return figure, err
-	}
-	settings, err := w.sources(map[string]string{sourceName: upstreamURL}, "")
 	if err != nil {
 		return figure, err
 	}
@@ -87,22 +87,22 @@ func measureGateway(ctx context.Context, b *bench) (Figure, error) {
 	return figure, nil
 }
 
-// sources writes the files of a gateway's tools and rules, and gives the settings that name them.
-func (w *world) sources(urls map[string]string, rules string) (map[string]string, error) {
-	servers := map[string]any{}
-	for name, url := range urls {
-		servers[name] = map[string]string{"url": url}
-	}
-	raw, err := json.Marshal(map[string]any{"mcpServers": servers})
+// tools writes the files of a world's one source and its rules, and gives the settings of worker and gateway that name them.
+func (b *bench) tools(world, url, rules string) (map[string]string, error) {
+	raw, err := json.Marshal(map[string]any{"mcpServers": map[string]any{sourceName: map[string]string{"url": url}}})
 	if err != nil {
 		return nil, err
 	}
-	settings := map[string]string{"HOLDFAST_SOURCES_FILE": filepath.Join(w.dir, "mcp.json")}
+	dir := filepath.Join(b.dir, world)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	settings := map[string]string{"HOLDFAST_SOURCES_FILE": filepath.Join(dir, "mcp.json")}
 	if err := os.WriteFile(settings["HOLDFAST_SOURCES_FILE"], raw, 0o600); err != nil {
 		return nil, err
 	}
 	if rules != "" {
-		settings["HOLDFAST_POLICY_FILE"] = filepath.Join(w.dir, "policy.yaml")
+		settings["HOLDFAST_POLICY_FILE"] = filepath.Join(dir, "policy.yaml")
 		return settings, os.WriteFile(settings["HOLDFAST_POLICY_FILE"], []byte(rules), 0o600)
 	}
 	return settings, nil

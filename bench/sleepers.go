@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -50,25 +51,23 @@ func measureSleepers(ctx context.Context, b *bench) (Figure, error) {
 
 // slope makes things twice, and notes what the second half has cost.
 func (b *bench) slope(ctx context.Context, figure *Figure, name string, make func(context.Context, *gateway, int) error) error {
-	w, err := b.newWorld(ctx, "sleepers-"+name[:6], map[string]string{"HOLDFAST_WORKER_MAX_WORKFLOWS": cached})
-	if err != nil {
-		return err
-	}
-	defer w.close()
 	up, err := upstream.Start(upstream.Options{})
 	if err != nil {
 		return err
 	}
 	defer up.Close()
-	settings, err := w.sources(map[string]string{sourceName: up.URL()}, askForPut)
+	world, _, _ := strings.Cut(name, " ")
+	settings, err := b.tools(world, up.URL(), askForPut)
 	if err != nil {
 		return err
 	}
 	settings["HOLDFAST_SESSIONS_IDLE"] = shortIdle
 	settings["HOLDFAST_WORKER_MAX_WORKFLOWS"] = cached
-	if err := w.restartWorker(ctx, b.worker, settings); err != nil {
+	w, err := b.newWorld(ctx, world, settings)
+	if err != nil {
 		return err
 	}
+	defer w.close()
 	g, err := b.startGateway(ctx, w, settings)
 	if err != nil {
 		return err

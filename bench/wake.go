@@ -19,20 +19,20 @@ const (
 func measureWake(ctx context.Context, b *bench) (Figure, error) {
 	figure := Figure{Setting: fmt.Sprintf(
 		"%d sessions that sleep, one call of a read-only tool in each; two gateways, worker, dev server and upstream share the machine", b.wakes)}
-	w, err := b.newWorld(ctx, "wake", nil)
-	if err != nil {
-		return figure, err
-	}
-	defer w.close()
 	addresses, err := freeAddresses(ctx, 1)
 	if err != nil {
 		return figure, err
 	}
-	if _, err := w.startRole(ctx, roleUpstream, addresses[0]); err != nil {
+	settings, err := b.tools("wake", "http://"+addresses[0]+"/mcp", "")
+	if err != nil {
 		return figure, err
 	}
-	settings, err := w.sources(map[string]string{sourceName: "http://" + addresses[0] + "/mcp"}, "")
+	w, err := b.newWorld(ctx, "wake", settings)
 	if err != nil {
+		return figure, err
+	}
+	defer w.close()
+	if _, err := w.startRole(ctx, roleUpstream, addresses[0]); err != nil {
 		return figure, err
 	}
 	settings["HOLDFAST_SESSIONS_IDLE"] = shortIdle

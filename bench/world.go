@@ -128,12 +128,6 @@ func (w *world) startWorker(ctx context.Context, path string, settings map[strin
 	})
 }
 
-// restartWorker starts the worker again with other settings.
-func (w *world) restartWorker(ctx context.Context, path string, settings map[string]string) error {
-	w.worker.stop(stopGrace)
-	return w.startWorker(ctx, path, settings)
-}
-
 // await asks until it holds. The worker's death ends the wait.
 func (w *world) await(
 	ctx context.Context, within, every time.Duration, what string, holds func() (bool, error),
