@@ -133,7 +133,7 @@ func TestWhatWasAskedBeforeAKillIsApprovedAfterItAndRunsOnce(t *testing.T) {
 	u.api(p.url, http.MethodGet, "/api/v1/approvals", nil).ok().into(&waiting)
 	require.Len(t, waiting.Items, 1)
 	require.Equal(t, asked.ExecutionID, waiting.Items[0].ID)
-	first := accept(u, p.url, asked.ExecutionID).ok()
+	first := u.decideAt(p.url, asked.ExecutionID, approval.ActionAccept).ok()
 	// The gateway that held the call has gone with it: another takes it over under the same name.
 	taken := after.listen(t.Context(), held)
 	defer taken.close()
@@ -164,19 +164,15 @@ func TestWhatWasAskedBeforeAKillIsApprovedAfterItAndRunsOnce(t *testing.T) {
 	require.ErrorIs(t, u.Store.PutSession(t.Context(), row), store.ErrExists)
 }
 
-func accept(u *user, base, id string) answer {
-	return u.api(base, http.MethodPost, "/api/v1/approvals/"+id+"/decision", map[string]any{"action": approval.ActionAccept})
-}
-
 // requireSettled requires that a repeated approval gets the answer of the first, and a contradiction the first decision.
 func (u *user) requireSettled(base, id string, first answer) {
 	u.t.Helper()
 	var then, now approvalView
 	first.into(&then)
-	accept(u, base, id).ok().into(&now)
+	u.decideAt(base, id, approval.ActionAccept).ok().into(&now)
 	require.Equal(u.t, then.ID, now.ID)
 	require.Equal(u.t, then.Decision, now.Decision)
-	against := u.api(base, http.MethodPost, "/api/v1/approvals/"+id+"/decision", map[string]any{"action": approval.ActionDecline})
+	against := u.decideAt(base, id, approval.ActionDecline)
 	require.Equal(u.t, http.StatusConflict, against.status, string(against.body))
 	require.Contains(u.t, string(against.body), `"accept"`)
 }

@@ -196,7 +196,18 @@ func (u *user) approval(id string) approvalView {
 // decide decides by the API.
 func (u *user) decide(id string, action approval.Action) answer {
 	u.t.Helper()
-	return u.post("/api/v1/approvals/"+id+"/decision", map[string]any{"action": action})
+	return u.decideAt(u.gateway.URL, id, action)
+}
+
+// decideAt decides at a gateway, as often as it says that this cannot be done right now: a busy machine may keep it from Temporal.
+func (u *user) decideAt(base, id string, action approval.Action) answer {
+	u.t.Helper()
+	var got answer
+	testkit.Eventually(u.t, late, func() bool {
+		got = u.api(base, http.MethodPost, "/api/v1/approvals/"+id+"/decision", map[string]any{"action": action})
+		return got.status != http.StatusServiceUnavailable
+	}, "a decision is taken")
+	return got
 }
 
 // outcomeOf waits until an execution is over.

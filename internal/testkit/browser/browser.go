@@ -18,7 +18,7 @@ import (
 const (
 	start = time.Minute
 	// Within is how long a page may take to show what is claimed.
-	Within = time.Minute
+	Within = 3 * time.Minute
 	// lookEvery leaves the browser time to work: each look has it lay the page out.
 	lookEvery = 50 * time.Millisecond
 )
