@@ -112,6 +112,19 @@ func (a *attempt) add(data []byte) {
 	a.body.Write(data)
 }
 
+// isEvents and bytes are of the last answer over HTTP. The bytes are valid until more is added.
+func (a *attempt) isEvents() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.events
+}
+
+func (a *attempt) bytes() []byte {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.body.Bytes()
+}
+
 func (a *attempt) setResult(result json.RawMessage) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -147,6 +160,16 @@ func resultOf(message []byte) json.RawMessage {
 // resultOfEvents looks for the result among server-sent events: requests and notifications may come before it.
 func resultOfEvents(stream []byte) json.RawMessage {
 	var result json.RawMessage
+	for _, data := range dataOf(stream) {
+		if found := resultOf(data); found != nil {
+			result = found
+		}
+	}
+	return result
+}
+
+// dataOf are the messages of server-sent events, the last one also where the stream breaks off behind it.
+func dataOf(stream []byte) (found [][]byte) {
 	var data []byte
 	for len(stream) > 0 {
 		var line []byte
@@ -155,8 +178,8 @@ func resultOfEvents(stream []byte) json.RawMessage {
 		field, value, _ := bytes.Cut(line, []byte(":"))
 		switch {
 		case len(line) == 0:
-			if found := resultOf(data); found != nil {
-				result = found
+			if len(data) > 0 {
+				found = append(found, data)
 			}
 			data = nil
 		case string(field) != "data":
@@ -166,10 +189,10 @@ func resultOfEvents(stream []byte) json.RawMessage {
 			data = append(append(bytes.Clone(data), '\n'), bytes.TrimPrefix(value, []byte(" "))...)
 		}
 	}
-	if found := resultOf(data); found != nil {
-		return found
+	if len(data) > 0 {
+		found = append(found, data)
 	}
-	return result
+	return found
 }
 
 // clip bounds what an upstream says.

@@ -141,6 +141,11 @@ func (s *source) send(ctx context.Context, session *session, tool Tool, request 
 			return nil, err
 		}
 	}
+	if tool.Repeatable() && !bytes.Contains(tool.Raw, []byte(`"x-mcp-header"`)) {
+		if result, handled, err := session.plain(ctx, tool.Name, request); handled {
+			return result, err
+		}
+	}
 	params := &mcp.CallToolParams{Name: tool.Name}
 	if len(request.Arguments) > 0 {
 		params.Arguments = request.Arguments

@@ -45,6 +45,8 @@ var errNobody = errors.New("nobody could be asked")
 type session struct {
 	client *mcp.ClientSession
 	lane   lane
+	wire   *wire        // nil: a child process
+	calls  atomic.Int64 // that went past the client
 
 	current   atomic.Pointer[attempt] // of laneAlone and laneAsk: the call under way
 	questions atomic.Int64            // that nobody was asked
@@ -82,13 +84,13 @@ func (d *dialer) dial(ctx context.Context, lane lane) (*session, error) {
 	ctx, cancel := context.WithTimeout(ctx, min(connectLimit, max(d.source.timeout, time.Second)))
 	defer cancel()
 	s := &session{lane: lane, ended: make(chan struct{})}
-	client := mcp.NewClient(&mcp.Implementation{Name: clientName, Version: clientVersion}, d.options(s))
+	client := mcp.NewClient(implementation(), d.options(s))
 	var options *mcp.ClientSessionOptions
 	if known := d.version.Load(); known != nil { // it need not be found out again
 		options = &mcp.ClientSessionOptions{ProtocolVersion: *known}
 	}
 	a := &attempt{done: ctx.Done()}
-	connected, err := client.Connect(withAttempt(ctx, a), d.way(lane), options)
+	connected, err := client.Connect(withAttempt(ctx, a), d.way(s), options)
 	a.end()
 	if err != nil {
 		d.version.Store(nil)
@@ -108,10 +110,8 @@ func (d *dialer) dial(ctx context.Context, lane lane) (*session, error) {
 
 func (d *dialer) options(s *session) *mcp.ClientOptions {
 	options := &mcp.ClientOptions{
-		Logger: slog.New(slog.DiscardHandler), // it quotes what servers answer
-		Capabilities: &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
-			Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
-		}},
+		Logger:             slog.New(slog.DiscardHandler), // it quotes what servers answer
+		Capabilities:       capabilities(),
 		ElicitationHandler: s.elicit,
 	}
 	if s.lane == laneListen || d.source.local() && s.lane == laneShared {
@@ -120,8 +120,18 @@ func (d *dialer) options(s *session) *mcp.ClientOptions {
 	return options
 }
 
+func implementation() *mcp.Implementation {
+	return &mcp.Implementation{Name: clientName, Version: clientVersion}
+}
+
+func capabilities() *mcp.ClientCapabilities {
+	return &mcp.ClientCapabilities{Elicitation: &mcp.ElicitationCapabilities{
+		Form: &mcp.FormElicitationCapabilities{}, URL: &mcp.URLElicitationCapabilities{},
+	}}
+}
+
 // way is the transport of one session.
-func (d *dialer) way(lane lane) mcp.Transport {
+func (d *dialer) way(s *session) mcp.Transport {
 	if d.source.local() {
 		command := exec.CommandContext(d.life(), d.source.command, d.source.args...)
 		command.Env = append(environment(), d.source.env...)
@@ -130,11 +140,12 @@ func (d *dialer) way(lane lane) mcp.Transport {
 		command.WaitDelay = childStop // a grandchild may keep the error stream open
 		return childTransport{&mcp.CommandTransport{Command: command, TerminateDuration: childStop}}
 	}
+	s.wire = &wire{url: d.source.url.String(), base: d.transport, header: d.source.header}
 	return &mcp.StreamableClientTransport{
-		Endpoint:   d.source.url.String(),
-		HTTPClient: (&wire{base: d.transport, header: d.source.header}).client(),
+		Endpoint:   s.wire.url,
+		HTTPClient: s.wire.client(),
 		// Servers may put questions on the standing stream; nothing else comes there that a call needs.
-		DisableStandaloneSSE: lane != laneAsk && lane != laneListen,
+		DisableStandaloneSSE: s.lane != laneAsk && s.lane != laneListen,
 		MaxEventSize:         maxResultEvents,
 	}
 }

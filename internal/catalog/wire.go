@@ -44,10 +44,18 @@ func newTransport() *http.Transport {
 // wire is the way of one session to its source. It adds the source's headers and the idempotency key, follows no redirect (what it
 // bears is for this address only), and notes in a request's attempt what happens to it.
 type wire struct {
+	url    string
 	base   http.RoundTripper
 	header http.Header
 
 	standing atomic.Bool // the server's own stream was asked for
+}
+
+// bear adds what the source wants to see.
+func (w *wire) bear(h http.Header) {
+	for key, values := range w.header {
+		h[key] = values
+	}
 }
 
 func (w *wire) client() *http.Client {
@@ -61,9 +69,7 @@ func (w *wire) client() *http.Client {
 func (w *wire) RoundTrip(original *http.Request) (*http.Response, error) {
 	request := original.WithContext(original.Context()) // a copy: the original is not ours to change
 	request.Header = original.Header.Clone()
-	for key, values := range w.header {
-		request.Header[key] = values
-	}
+	w.bear(request.Header)
 	if request.Method == http.MethodGet && request.Header.Get(headerLastEvent) == "" && w.standing.CompareAndSwap(false, true) {
 		return w.openStanding(request)
 	}
