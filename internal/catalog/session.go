@@ -81,7 +81,7 @@ type dialer struct {
 
 // dial opens a session. The context bounds the opening, not the session.
 func (d *dialer) dial(ctx context.Context, lane lane) (*session, error) {
-	ctx, cancel := context.WithTimeout(ctx, min(connectLimit, max(d.source.timeout, time.Second)))
+	ctx, cancel := context.WithTimeout(apart{ctx}, min(connectLimit, max(d.source.timeout, time.Second)))
 	defer cancel()
 	s := &session{lane: lane, ended: make(chan struct{})}
 	client := mcp.NewClient(implementation(), d.options(s))
