@@ -63,7 +63,7 @@ func (p Process) fail(code int, err error) int {
 func (p Process) serve(cfg config.Config) int {
 	graph := fx.New(p.Graph(Options{Config: cfg, Version: buildinfo.Version()}))
 	if err := graph.Err(); err != nil {
-		return p.fail(exitError, fmt.Errorf("start %s: %w", p.What, err))
+		return p.fail(exitError, fmt.Errorf("start %s: %w", p.What, Cause(err)))
 	}
 	starting, cancel := context.WithTimeout(context.Background(), graph.StartTimeout())
 	defer cancel()

@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -70,4 +71,16 @@ func TestTheCodecsSecretIsMadeOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, first, again)
 	require.GreaterOrEqual(t, len(first), 32)
+}
+
+func TestAFileThatIsWrongIsToldWithoutTheNamesOfFunctions(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "mcp.json")
+	require.NoError(t, os.WriteFile(file, []byte(`{"mcpServers": {"a": {"ulr": "http://127.0.0.1/mcp"}}}`), 0o600))
+	var out, fault strings.Builder
+	p := app.Process{Name: "holdfast-x", What: "x", Graph: app.Gateway, Out: &out, Err: &fault}
+	require.Equal(t, 1, p.Main([]string{"--data-dir", t.TempDir(), "--sources-file", file}))
+	require.Contains(t, fault.String(), "start x: "+file+`: mcpServers.a: unknown key "ulr"`)
+	require.NotContains(t, fault.String(), "function")
+	require.NoError(t, app.Cause(nil))
 }

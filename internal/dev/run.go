@@ -173,12 +173,12 @@ func (r *runner) startWorker(ctx context.Context) error {
 	)
 	if err := r.graph.Err(); err != nil {
 		r.graph = nil
-		return fmt.Errorf("start worker: %w", err)
+		return fmt.Errorf("start worker and gateway: %w", app.Cause(err))
 	}
 	starting, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
 	if err := r.graph.Start(starting); err != nil {
-		return fmt.Errorf("start worker: %w", err)
+		return fmt.Errorf("start worker and gateway: %w", err)
 	}
 	return nil
 }
