@@ -33,6 +33,16 @@ func compile(raw json.RawMessage) (*validator, error) {
 	return &validator{schema: resolved}, nil
 }
 
+// Fits says what keeps an object from fitting a schema, and quotes no value of it. No object is an empty one. A schema that this program
+// does not understand takes every object.
+func Fits(schema, object json.RawMessage) error {
+	compiled, err := compile(schema)
+	if err != nil {
+		compiled = nil
+	}
+	return compiled.validate(object)
+}
+
 func (v *validator) validate(arguments json.RawMessage) error {
 	if len(bytes.TrimSpace(arguments)) == 0 {
 		arguments = json.RawMessage("{}")

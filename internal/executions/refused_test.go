@@ -51,6 +51,26 @@ func TestAnAnswerThatIsNoDecisionIsRefused(t *testing.T) {
 	}
 }
 
+// A tool fails over values that it did not ask for, and its question is gone then.
+func TestValuesThatDoNotFitWhatAToolAsksForDecideNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	gate := r.pause("twice", r.name)
+	form := r.resume(r.who, gate.Pause.ID, approval.ActionAccept)
+	require.Equal(t, executions.StatusPaused, form.Status)
+	answer := executions.Answer{ID: form.Pause.ID, Action: approval.ActionAccept}
+	for _, content := range []string{`{"value":7}`, `{"value":["secret"]}`} {
+		answer.Content = json.RawMessage(content)
+		_, err := r.Decide(t.Context(), r.page(), answer)
+		require.ErrorIs(t, err, approval.ErrBadDecision)
+		require.ErrorContains(t, err, `value: it must be "string"`)
+	}
+	answer.Content = json.RawMessage(`{"value":"main"}`)
+	report, err := r.Decide(t.Context(), r.page(), answer)
+	require.NoError(t, err)
+	require.NotNil(t, report.Pause.Decision)
+}
+
 // unreachable is a Temporal that is not there.
 type unreachable struct{}
 

@@ -3,6 +3,7 @@ package executions
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/holdfast-mcp/holdfast/internal/catalog"
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
@@ -148,6 +149,9 @@ func (s *Service) answer(ctx context.Context, who Caller, at target, answer Answ
 	if err := s.deniedSince(ctx, at.row, row.Pause, wish); err != nil {
 		return said{}, err
 	}
+	if err := fits(row.Pause, wish); err != nil {
+		return said{}, err
+	}
 	return s.decide(ctx, at.row, row.Pause, wish)
 }
 
@@ -162,6 +166,17 @@ func (s *Service) deniedSince(ctx context.Context, row store.Execution, pause ap
 		return nil
 	}
 	return &DeniedError{Address: row.Address, Rule: verdict.Reason}
+}
+
+// fits refuses values that are not as the tool asks for them: it would fail over them, and nobody could answer again.
+func fits(pause approval.Pause, wish approval.Decision) error {
+	if wish.Action != approval.ActionAccept || pause.Request.Kind != approval.KindForm || len(pause.Request.Schema) == 0 {
+		return nil
+	}
+	if err := catalog.Fits(pause.Request.Schema, wish.Content); err != nil {
+		return fmt.Errorf("%w: the content does not fit what the tool asks for: %w", approval.ErrBadDecision, err)
+	}
+	return nil
 }
 
 func (c Caller) via() approval.Via {
