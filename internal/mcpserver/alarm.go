@@ -84,6 +84,7 @@ func (rt *runtime) arm(after time.Duration) {
 // ring is the alarm: it decides whether the runtime is kept.
 func (rt *runtime) ring() {
 	limits := rt.e.Settings.Limits
+	used, _ := rt.idleSince()
 	state := rt.measure()
 	if state.Idle >= limits.Idle {
 		paused, err := rt.leases()
@@ -94,7 +95,9 @@ func (rt *runtime) ring() {
 	}
 	decision := residency.Decide(limits, state)
 	if decision.Verdict == residency.Sleep {
-		rt.sleep()
+		if !rt.sleep(used) {
+			rt.arm(limits.Idle)
+		}
 		return
 	}
 	if decision.Verdict != residency.IdleWithinTimeout {
@@ -127,8 +130,12 @@ func (rt *runtime) idleSince() (time.Time, bool) {
 	return rt.lastUsed, rt.closed == nil && rt.users == 0 && len(rt.calls) == 0 && rt.sinks == 0
 }
 
-// sleep ends the runtime and leaves the session as it is: the next request wakes it, here or elsewhere.
-func (rt *runtime) sleep() {
+// sleep ends the runtime and leaves the session as it is: the next request wakes it, here or elsewhere. It does not where the runtime
+// was used after the moment for which that was decided, and reports whether it did.
+func (rt *runtime) sleep(used time.Time) bool {
+	if !rt.closeIf(errAsleep, func() bool { return rt.lastUsed.Equal(used) }) {
+		return false
+	}
 	rt.touch("sleep")
-	rt.close(errAsleep)
+	return true
 }

@@ -179,8 +179,8 @@ func (e *Endpoint) Resident() int { return len(e.residents.all()) }
 // SleepAll puts all sessions to sleep that nothing goes on in.
 func (e *Endpoint) SleepAll() {
 	for _, rt := range e.residents.all() {
-		if _, free := rt.idleSince(); free {
-			rt.sleep()
+		if used, free := rt.idleSince(); free {
+			rt.sleep(used)
 		}
 	}
 }

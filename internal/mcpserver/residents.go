@@ -173,7 +173,7 @@ func (e *Endpoint) makeRoom() error {
 	}
 	slices.SortFunc(found, func(a, b idle) int { return cmp.Compare(a.used.UnixNano(), b.used.UnixNano()) })
 	for _, each := range found[:min(len(found), 1+e.Settings.MaxResident/16)] {
-		each.rt.sleep()
+		each.rt.sleep(each.used)
 	}
 	return nil
 }

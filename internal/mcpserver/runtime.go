@@ -189,11 +189,14 @@ func (rt *runtime) answer(response *jsonrpc.Response) {
 }
 
 // close ends the runtime for a reason that whoever still waits is told.
-func (rt *runtime) close(why error) {
+func (rt *runtime) close(why error) { rt.closeIf(why, func() bool { return true }) }
+
+// closeIf closes where a condition holds while nobody can begin to use the runtime. It reports whether it did.
+func (rt *runtime) closeIf(why error, holds func() bool) bool {
 	rt.mu.Lock()
-	if rt.closed != nil {
+	if rt.closed != nil || !holds() {
 		rt.mu.Unlock()
-		return
+		return false
 	}
 	rt.closed = why
 	var open []*stream
@@ -223,6 +226,7 @@ func (rt *runtime) close(why error) {
 		}
 		_ = rt.session.Close() // it waits for handlers, which were cancelled
 	})
+	return true
 }
 
 // release leaves requests that are not answered to whoever is asked for them next.

@@ -39,6 +39,7 @@ type stream struct {
 	open     []json.RawMessage
 	answers  []answered
 	attached bool  // its POST is still there
+	parted   bool  // its client was asked to come back for the rest
 	post     *sink // what its POST reads, if it is a stream
 	sink     *sink // whoever reads it now; nil: nobody
 }
@@ -100,7 +101,7 @@ func (s *stream) answerLogged(a answered) {
 		s.sink = nil
 	}
 	s.rt.forget(s)
-	if !read {
+	if !read && !s.parted {
 		s.rt.standing.undelivered()
 	}
 }
@@ -260,7 +261,7 @@ func (s *stream) closeBody(args mcp.CloseSSEStreamArgs) {
 		return
 	}
 	s.sink.retry(args.RetryAfter)
-	s.sink = nil
+	s.sink, s.parted = nil, true
 }
 
 // remember and forget keep the runtime's list of streams that go on.

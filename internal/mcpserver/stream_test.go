@@ -384,6 +384,30 @@ func TestACloseStreamIsTakenUpByAskingAgain(t *testing.T) {
 	require.Equal(t, "released g", result(t, again.data().data))
 }
 
+func TestWhoWasAskedToComeBackGetsTheAnswerAlthoughAnotherListens(t *testing.T) {
+	t.Parallel()
+	g := mcpservertest.New(t)
+	g.Host.Open("g")
+	p := newPeer(t, g.Start().URL)
+	p.initialize()
+	require.Equal(t, http.StatusOK, p.post(`{"jsonrpc":"2.0","id":1,"method":"logging/setLevel","params":{"level":"error"}}`).status)
+	listening := p.open(http.MethodGet, "", "")
+	listening.next()
+	s := p.open(http.MethodPost, call(1, "later", object{"gate": "g"}), "")
+	priming, _ := s.next()
+	s.end()
+	testkit.Eventually(t, within, func() bool {
+		stored, err := g.Store.Events(t.Context(), p.session, strings.Split(priming.id, ":")[0], 1, 1)
+		require.NoError(t, err)
+		return len(stored) > 0
+	}, "the answer is stored")
+	for _, text := range []string{"one", "two"} { // the listener goes on as if there were no answer
+		p.open(http.MethodPost, call(2, "note", object{"text": text}), "").data()
+		require.Contains(t, listening.data().data, "beside "+text)
+	}
+	require.Equal(t, "released g", result(t, p.open(http.MethodGet, "", priming.id).data().data))
+}
+
 // failing is a log that does not answer for a while.
 type failing struct {
 	*store.Store
