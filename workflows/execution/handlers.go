@@ -22,8 +22,8 @@ const (
 // asksAtMost is how many questions one call may ask.
 const asksAtMost = 20
 
-// register installs every handler before the first blocking call, so that nothing that comes with the start is lost. No handler blocks:
-// each writes down what is wanted, and the run goes on from there.
+// register installs every handler before the first blocking call, so that nothing that comes with the start is lost. No handler waits
+// for the run: each takes what is wanted, and answers once the store has it, where whoever asked looks next.
 func (e *execution) register(ctx workflow.Context) error {
 	if err := e.registerQueries(ctx); err != nil {
 		return err
@@ -81,6 +81,7 @@ func (e *execution) onResume(ctx workflow.Context, in Resume) (Resumed, error) {
 		// It is decided now, or it has expired and the timer has not said so yet.
 		e.end(ctx, pause)
 	}
+	e.recorded(ctx)
 	return Resumed{Verdict: verdict, Pause: pause}, nil
 }
 
@@ -117,6 +118,7 @@ func (e *execution) onAsk(ctx workflow.Context, in Ask) (Asked, error) {
 
 func (e *execution) onCancel(ctx workflow.Context, in Cancel) (Snapshot, error) {
 	e.callOff(ctx, in)
+	e.recorded(ctx)
 	return e.snapshot(), nil
 }
 

@@ -31,6 +31,8 @@ type execution struct {
 	seq     int64
 	records []tool.RecordRequest
 	hooks   []hook
+	// written counts the records that are written down.
+	written int
 	// ended are the numbers of the pauses that have ended while what followed from that is not known.
 	ended []int
 

@@ -61,8 +61,7 @@ func (e *execution) gate(ctx workflow.Context) {
 		e.finish(ctx, approval.Outcome{Kind: kind})
 		return
 	}
-	// The decision is in the store before what it allows is done.
-	await(ctx, func() bool { return len(e.records) == 0 })
+	e.recorded(ctx) // the decision is in the store before what it allows is done
 }
 
 // keepRecords writes down what is to be written, in order, for the life of the run.
@@ -70,20 +69,40 @@ func (e *execution) keepRecords(ctx workflow.Context) {
 	for await(ctx, func() bool { return len(e.records) > 0 }) {
 		next := e.records[0]
 		next.Key, next.AskedBy = e.in.Key, e.in.AskedBy
-		if err := durably(ctx, tool.RecordName, next, "write down: "+next.Events[len(next.Events)-1].Kind); err != nil {
+		if err := e.record(ctx, next, "write down: "+next.Events[len(next.Events)-1].Kind); err != nil {
 			e.log.Error("not written down", "error", err)
 		}
 		e.records = e.records[1:]
+		e.written++
 	}
 }
 
-// durably writes to the store: at once where it answers, else for as long as it takes.
-func durably(ctx workflow.Context, name string, in any, summary string) error {
-	err := workflow.ExecuteLocalActivity(recordLocally(ctx, summary), name, in).Get(ctx, nil)
-	if err == nil {
+// record writes to the store: at once where it can, else for as long as it takes.
+func (e *execution) record(ctx workflow.Context, step tool.RecordRequest, summary string) error {
+	if e.certain(step) && workflow.ExecuteLocalActivity(recordLocally(ctx, summary), tool.RecordName, step).Get(ctx, nil) == nil {
 		return nil
 	}
-	return workflow.ExecuteActivity(storeOptions(ctx, summary), name, in).Get(ctx, nil)
+	return workflow.ExecuteActivity(storeOptions(ctx, summary), tool.RecordName, step).Get(ctx, nil)
+}
+
+// certain reports whether a step follows from what the history holds. What follows from an update does not before the workflow task
+// ends: a server that is killed until then has forgotten the update, and the store must know nothing of it. A local activity is part of
+// the workflow task, any other is scheduled by its end.
+func (e *execution) certain(step tool.RecordRequest) bool {
+	switch {
+	case step.Paused != nil:
+		return step.Paused.Request.Kind == approval.KindGate
+	case step.Decided != nil:
+		return step.Decided.Decision == nil
+	default:
+		return e.canceled == nil
+	}
+}
+
+// recorded waits until all that was to be written by now is written.
+func (e *execution) recorded(ctx workflow.Context) {
+	all := e.written + len(e.records)
+	await(ctx, func() bool { return e.written >= all })
 }
 
 // keepTelling tells the session, one signal after another: those that are sent together may arrive in any order. A session that is

@@ -86,21 +86,23 @@ func TestADecisionIsRepeatedToWhoAsksAgainAndTheCallIsMadeOnce(t *testing.T) {
 	t.Parallel()
 	// cases 25 and 26, A16, A17
 	w := newWorld(t)
-	var verdicts []execution.Verdict
+	verdicts := map[string]execution.Verdict{}
 	w.at(time.Minute, func() {
 		for _, wish := range []struct {
 			by     string
 			action approval.Action
 		}{{"ann", approval.ActionAccept}, {"bob", approval.ActionAccept}, {"cleo", approval.ActionDecline}} {
 			w.decideNow(first, wish.by, decision(wish.action), func(got execution.Resumed) {
-				verdicts = append(verdicts, got.Verdict)
+				verdicts[wish.by] = got.Verdict
 				require.Equal(t, approval.ActionAccept, got.Pause.Decision.Action, "each is told what counts")
 			})
 		}
 	})
 	got := w.run(gated())
 	require.Equal(t, approval.OutcomeCompleted, got.Outcome.Kind)
-	require.Equal(t, []execution.Verdict{execution.VerdictDecided, execution.VerdictRepeated, execution.VerdictConflict}, verdicts)
+	require.Equal(t, map[string]execution.Verdict{
+		"ann": execution.VerdictDecided, "bob": execution.VerdictRepeated, "cleo": execution.VerdictConflict,
+	}, verdicts)
 	require.Len(t, w.calls, 1)
 }
 
@@ -256,10 +258,39 @@ func TestAStoreThatIsDownDelaysWhatFollowsAndLosesNothing(t *testing.T) {
 	w := newWorld(t)
 	w.storeDown = 12
 	w.decides(5*time.Second, first, "ann", decision(approval.ActionAccept), func(got execution.Resumed) {
-		require.Equal(t, execution.VerdictDecided, got.Verdict, "who decides does not wait for the store")
+		require.Equal(t, execution.VerdictDecided, got.Verdict)
+		require.Contains(t, w.events(), "decided 1", "who decides is answered when the store has it")
 	})
 	require.Equal(t, approval.OutcomeCompleted, w.run(gated()).Outcome.Kind)
 	require.Equal(t, []string{"paused 1", "decided 1", "resuming 1", "settled 1", "outcome"}, w.events())
+}
+
+func TestWhatAnUpdateCausesIsWrittenOnlyAfterTheHistoryHasIt(t *testing.T) {
+	t.Parallel()
+	// A local activity runs before its workflow task ends, and a server that is killed then has forgotten the update.
+	for name, tc := range map[string]struct {
+		act    func(w *world)
+		inTask []bool // of each step: written within the workflow task
+	}{
+		"a decision":     {func(w *world) { w.decides(time.Second, first, "ann", decision(approval.ActionDecline), nil) }, []bool{true, false, true}},
+		"a cancellation": {func(w *world) { w.cancels(time.Second) }, []bool{true, false}},
+		"nothing":        {func(*world) {}, []bool{true, true, true}},
+		"a question": {func(w *world) {
+			w.onCall = goesOn
+			w.decides(time.Second, first, "ann", decision(approval.ActionAccept), nil)
+			w.asks(2*time.Second, "q", form(), nil)
+			w.decides(3*time.Second, second, "ann", decision(approval.ActionDecline), nil)
+			w.at(4*time.Second, func() { w.ends(answered(), nil) })
+		}, []bool{true, false, false, false, true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t)
+			tc.act(w)
+			w.run(gated())
+			require.Equal(t, tc.inTask, w.inTask, "%v", w.events())
+		})
+	}
 }
 
 func TestAnExecutionWithoutASettledWindowHasTheUsualOne(t *testing.T) {

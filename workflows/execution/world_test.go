@@ -46,6 +46,7 @@ type world struct {
 	calls   []tool.CallRequest
 	settles []tool.SettleRequest
 	records []tool.RecordRequest
+	inTask  []bool // of each record: written by a local activity
 	hooks   []string
 	token   []byte // of the call that is under way
 	// onCall answers the n-th try of the call, onSettle what is in the store afterwards; nil is a call that succeeds.
@@ -129,7 +130,7 @@ func (w *world) settle(_ context.Context, in tool.SettleRequest) (tool.CallResul
 	return tool.CallResult{State: tool.StateClaimed}, nil
 }
 
-func (w *world) record(_ context.Context, in tool.RecordRequest) error {
+func (w *world) record(ctx context.Context, in tool.RecordRequest) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.storeDown > 0 {
@@ -137,6 +138,7 @@ func (w *world) record(_ context.Context, in tool.RecordRequest) error {
 		return errors.New("database is locked")
 	}
 	w.records = append(w.records, in)
+	w.inTask = append(w.inTask, activity.GetInfo(ctx).IsLocalActivity)
 	return nil
 }
 
