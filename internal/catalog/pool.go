@@ -35,7 +35,7 @@ type pool struct {
 	idle map[lane][]*session
 
 	ending sync.Mutex     // so that nobody joins the users once they are waited for
-	users  sync.WaitGroup // goroutines that end sessions
+	users  sync.WaitGroup // goroutines that end sessions, or open the shared one
 }
 
 func newPool(d *dialer) *pool {
@@ -99,12 +99,7 @@ func (p *pool) getShared(ctx context.Context, lost *session) (*session, error) {
 			}
 			p.end(s)
 		}
-		s, err := p.dialer.dial(context.WithoutCancel(ctx), laneShared) // others wait for it, too
-		if err != nil {
-			return nil, err
-		}
-		p.shared.Store(s)
-		return s, nil
+		return p.openShared(context.WithoutCancel(ctx)) // others wait for it, too
 	})
 	select {
 	case result := <-opened:
@@ -117,6 +112,30 @@ func (p *pool) getShared(ctx context.Context, lost *session) (*session, error) {
 	case <-ctx.Done():
 		return nil, context.Cause(ctx)
 	}
+}
+
+// openShared opens the shared session, unless the pool is closed, which waits for it.
+func (p *pool) openShared(ctx context.Context) (*session, error) {
+	p.ending.Lock()
+	closed := p.closed.Load()
+	if !closed {
+		p.users.Add(1)
+	}
+	p.ending.Unlock()
+	if closed {
+		return nil, errClosed
+	}
+	defer p.users.Done()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	stop := context.AfterFunc(p.dialer.life(), cancel)
+	defer stop()
+	s, err := p.dialer.dial(ctx, laneShared)
+	if err != nil {
+		return nil, err
+	}
+	p.shared.Store(s)
+	return s, nil
 }
 
 // put gives a session back after a call. One that is not healthy is ended.
@@ -224,4 +243,7 @@ func (p *pool) close() {
 	p.closed.Store(true)
 	p.ending.Unlock()
 	p.users.Wait()
+	if s := p.shared.Swap(nil); s != nil { // opened meanwhile
+		s.close()
+	}
 }
