@@ -133,7 +133,7 @@ func toolThatAsks(t *testing.T, u *user) {
 	w := u.wire(u.gateway.URL, "browser")
 	asked := w.call(gatehost.ToolExecute, executing("mail.ask_twice", map[string]any{}), nil)
 	page := u.visit(asked.byPage(t, u.gateway.URL), "mail.ask_twice", "Waiting for an answer")
-	page.Click(approveButton)
+	press(page, approveButton, "The tool asks something else")
 	for _, question := range []struct{ asks, value string }{{"What name?", name}, {"What colour?", "green"}} {
 		sees(page, "The tool asks something else")
 		page.Click(`#live a[href^="/resume/"]`)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-mcp/holdfast/internal/gatehost"
+	"github.com/holdfast-mcp/holdfast/internal/testkit"
 )
 
 // The protocols: the last one with sessions, and the first one without.
@@ -107,14 +108,23 @@ func (c client) call(name string, arguments map[string]any) told {
 	return c.callWith(&mcp.CallToolParams{Name: name, Arguments: arguments})
 }
 
+// callWith makes a call, again where it is told to try again in a while: a busy machine may keep a gateway from what it needs.
 func (c client) callWith(params *mcp.CallToolParams) told {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(c.t.Context(), late)
 	defer cancel()
-	result, err := c.CallTool(ctx, params)
-	require.NoError(c.t, err)
-	return toldBy(c.t, result.StructuredContent, result.Content, result.IsError)
+	var got told
+	testkit.Eventually(c.t, late, func() bool {
+		result, err := c.CallTool(ctx, params)
+		require.NoError(c.t, err)
+		got = toldBy(c.t, result.StructuredContent, result.Content, result.IsError)
+		return got.Reason != unavailable
+	}, "an answer")
+	return got
 }
+
+// unavailable is the reason of an error after which the same call is made again.
+const unavailable = "unavailable"
 
 func (c client) execute(address string, arguments map[string]any) told {
 	c.t.Helper()
@@ -124,12 +134,12 @@ func (c client) execute(address string, arguments map[string]any) told {
 // resume asks for what follows until it is more than that a person or the tool has yet to answer.
 func (c client) resume(id string) told {
 	c.t.Helper()
-	for {
-		got := c.call(gatehost.ToolResume, map[string]any{"executionId": id})
-		if got.over() {
-			return got
-		}
-	}
+	var got told
+	testkit.Eventually(c.t, late, func() bool {
+		got = c.call(gatehost.ToolResume, map[string]any{"executionId": id})
+		return got.over()
+	}, "the end of "+id)
+	return got
 }
 
 // over reports whether it is the end of a call.

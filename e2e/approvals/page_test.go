@@ -13,14 +13,7 @@ const (
 
 // sees waits until a page shows all of the texts.
 func sees(page *browser.Browser, texts ...string) string {
-	return page.Await(strings.Join(texts, " | "), func(shown string) bool {
-		for _, each := range texts {
-			if !strings.Contains(shown, each) {
-				return false
-			}
-		}
-		return true
-	})
+	return page.Await(strings.Join(texts, " | "), func(shown string) bool { return has(shown, texts) })
 }
 
 // visit opens a page as somebody who is not logged in, and logs in with the token.
@@ -35,6 +28,32 @@ func (u *user) visit(url string, texts ...string) *browser.Browser {
 
 // approve presses the button and waits for the outcome.
 func approve(page *browser.Browser, outcome ...string) {
-	page.Click(approveButton)
-	sees(page, append([]string{"Approved", "on the page"}, outcome...)...)
+	press(page, approveButton, append([]string{"Approved", "on the page"}, outcome...)...)
+}
+
+// sorry is what a page says when a busy machine keeps the gateway from what it needs, and that it is to be loaded again.
+const sorry = "Not available right now"
+
+// press presses a button and waits until the page shows all of the texts. Where it is told to, it does so again, as often as a person
+// would.
+func press(page *browser.Browser, button string, texts ...string) {
+	page.Click(button)
+	for range 5 {
+		shown := page.Await("an answer", func(shown string) bool { return strings.Contains(shown, sorry) || has(shown, texts) })
+		if !strings.Contains(shown, sorry) {
+			return
+		}
+		page.Open(page.URL(), "the page", func(shown string) bool { return !strings.Contains(shown, sorry) })
+		page.Press(button)
+	}
+	sees(page, texts...)
+}
+
+func has(shown string, texts []string) bool {
+	for _, each := range texts {
+		if !strings.Contains(shown, each) {
+			return false
+		}
+	}
+	return true
 }

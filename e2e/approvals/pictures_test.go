@@ -49,6 +49,5 @@ func pictures(t *testing.T, u *user) {
 
 func decline(page *browser.Browser, url string) {
 	page.Open(url, "the question", func(shown string) bool { return strings.Contains(shown, "Waiting for an answer") })
-	page.Click(declineButton)
-	sees(page, "Declined", "the tool was not called")
+	press(page, declineButton, "Declined", "the tool was not called")
 }

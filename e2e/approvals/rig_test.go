@@ -23,7 +23,7 @@ import (
 
 const (
 	// late is how long anything may take on a busy machine.
-	late = 2 * time.Minute
+	late = 4 * time.Minute
 	// shortWindow is how long people have to decide on what late offers.
 	shortWindow = 2 * time.Second
 

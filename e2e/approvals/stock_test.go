@@ -2,6 +2,7 @@ package approvals_test
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"io"
 	"os/exec"
@@ -43,8 +44,7 @@ func goClientIsDeclined(t *testing.T, u *user) {
 	asked := c.execute("mail.put", putting(name))
 	page := u.visit(asked.byPage(t, u.gateway.URL), "Waiting for an answer")
 	page.Fill("#reason", "not on a Friday")
-	page.Click(declineButton)
-	sees(page, "Declined", "not on a Friday", "the tool was not called")
+	press(page, declineButton, "Declined", "not on a Friday", "the tool was not called")
 	got := c.resume(asked.ExecutionID)
 	require.True(t, got.IsError)
 	require.Equal(t, "declined", got.Reason, got.Text)
@@ -59,7 +59,9 @@ func typeScriptClient(t *testing.T, u *user) {
 	node, err := exec.LookPath("node")
 	require.NoError(t, err, "install Node.js 20 or later, then run make tools")
 	script := filepath.Join(testkit.RepoRoot(t), "testbed", "client.mjs")
-	command := exec.CommandContext(t.Context(), node, script, u.gateway.URL+"/mcp?elicitation_mode=browser", u.token)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*late)
+	t.Cleanup(cancel)
+	command := exec.CommandContext(ctx, node, script, u.gateway.URL+"/mcp?elicitation_mode=browser", u.token)
 	in, err := command.StdinPipe()
 	require.NoError(t, err)
 	out, err := command.StdoutPipe()

@@ -12,6 +12,8 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-mcp/holdfast/internal/testkit"
 )
 
 // wire is an MCP client that is nothing but HTTP: it does what a client that has lost everything but its session id can do.
@@ -111,9 +113,14 @@ func (w *wire) call(name string, arguments map[string]any, meta map[string]any) 
 	w.u.t.Helper()
 	ctx, cancel := context.WithTimeout(w.u.t.Context(), late)
 	defer cancel()
-	s := w.begin(ctx, name, arguments, meta)
-	defer s.close()
-	return s.result()
+	var got told
+	testkit.Eventually(w.u.t, late, func() bool {
+		s := w.begin(ctx, name, arguments, meta)
+		defer s.close()
+		got = s.result()
+		return got.Reason != unavailable
+	}, "an answer")
+	return got
 }
 
 // begin sends a call and gives the answer's stream, or its one document.
