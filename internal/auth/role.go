@@ -1,6 +1,6 @@
 package auth
 
-import "fmt"
+import "errors"
 
 // Role is what somebody may do. The zero value may do nothing.
 type Role string
@@ -24,7 +24,7 @@ func ParseRole(text string) (Role, error) {
 		return r, nil
 	}
 	// Not quoted: a token pasted into the wrong place would be shown.
-	return "", fmt.Errorf("that is no role: give one of %v", Roles())
+	return "", errors.New("that is no role: give viewer, collaborator or owner")
 }
 
 // Allows reports whether the role may do what asks for the least role given. Neither a role that is none nor a need that is

@@ -108,7 +108,17 @@ func (s *session) decideOn(ctx context.Context, id string, d verdict, f verdictF
 	}
 	v := s.app.newCallView(who, report)
 	v.Approval = pause.ID
-	return s.app.finishCall(v, d.judge(pause.ID, report, f.wait))
+	verdict := d.judge(pause.ID, report, f.wait)
+	if notTaken(pause.ID, report) && !s.app.JSON() {
+		return verdict // the call's own text is for its client
+	}
+	return s.app.finishCall(v, verdict)
+}
+
+// notTaken means that this decision does not count: there was another one before, or it came too late.
+func notTaken(id string, report executions.Report) bool {
+	p := report.Pause
+	return report.Conflict != nil || p != nil && p.ID == id && (p.Expired || p.Dropped)
 }
 
 // judge says what the exit code is. A decision is done when the outcome is the one that it leads to.
@@ -117,9 +127,10 @@ func (d verdict) judge(id string, report executions.Report, wait time.Duration) 
 	switch {
 	case report.Conflict != nil:
 		first := newDecisionView(report.Conflict)
-		return failedf("%s has decided %s at %s, and that counts", first.who(), first.Action, clock(first.At))
+		return failedf("it was %s by %s at %s, and that counts; see: holdfast execution get %s",
+			pauseState(approval.Pause{Decision: report.Conflict}), first.who(), clock(first.At), report.Key)
 	case decided != nil && decided.ID == id && decided.Expired:
-		return failedf("nobody decided in time: the call has to be made again")
+		return failedf("nobody decided in time, and the tool was not called: whoever wants the call has to make it again")
 	case decided != nil && decided.ID == id && decided.Dropped:
 		return failedf("the execution ended before anybody decided; see: holdfast execution get %s", report.Key)
 	case wait == 0 && report.Status != executions.StatusCompleted:
@@ -137,7 +148,7 @@ func failedf(format string, args ...any) error {
 func outcomeError(report executions.Report, wanted approval.OutcomeKind) error {
 	switch {
 	case report.Status == executions.StatusPaused && report.Pause != nil:
-		return &CodeError{Code: ExitNotReady, Cause: fmt.Errorf("it waits for a person; decide: holdfast approval show %s", report.Pause.ID)}
+		return &CodeError{Code: ExitNotReady, Cause: fmt.Errorf("it waits for a person; read it and decide: holdfast approval show %s", report.Pause.ID)}
 	case report.Status != executions.StatusCompleted || report.Outcome == nil:
 		return &CodeError{Code: ExitNotReady, Cause: fmt.Errorf("it goes on; see: holdfast execution get %s", report.Key)}
 	case report.Outcome.Kind == approval.OutcomeCompleted && report.Outcome.ToolError:

@@ -83,7 +83,7 @@ func TestAnApprovalIsDecidedAndItsOutcomePrinted(t *testing.T) {
 	require.Equal(t, "fine", decision.Reason)
 
 	require.Equal(t, cli.ExitError, l.run("approval", "decline", pauseID))
-	require.Contains(t, l.stderr.String(), "cli:ann has decided accept")
+	require.Contains(t, l.stderr.String(), "it was approved by cli:ann")
 	require.Zero(t, l.run("approval", "show", pauseID))
 	require.Contains(t, l.stdout.String(), "cli:ann (cli)")
 }

@@ -79,8 +79,8 @@ func newDoctor(a *App) *cobra.Command {
 		Use:   "doctor",
 		Short: "Check Temporal, store, keysets, engines, tokens and MCP servers; say what to do",
 		Long: "Checks keysets, store, Temporal with its namespace, retention and search attributes, workers, what is wanted against what\n" +
-			"runs, every engine, every source of tokens and every MCP server in the store, and the gateway. It changes nothing, and mints\n" +
-			"no token.\n\n" +
+			"runs, every engine, every source of tokens and every MCP server in the store, the rules, every source of tools, and the\n" +
+			"gateway. It changes nothing, and mints no token.\n\n" +
 			"Each finding is ok, info, warn or fail, and says what to do. Exit code 0 when nothing fails, 1 when a check fails, 2 when the\n" +
 			"command was not understood.",
 		Args: noArguments,
@@ -123,6 +123,7 @@ func (s *session) examine(ctx context.Context, engines []string, found *findings
 	}
 	s.examineIntents(ctx, found)
 	s.examineWanted(ctx, failed, found)
+	s.examineTools(ctx, found)
 	s.examineGateway(ctx, found)
 }
 

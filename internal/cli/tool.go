@@ -3,7 +3,9 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -90,14 +92,40 @@ func (t toolbox) verdict(who executions.Caller, tool catalog.Tool) policy.Verdic
 	return t.rules.Current().Decide(policy.Call{Address: tool.Address, Account: who.Identity.Account, Annotations: tool.Annotations})
 }
 
+// noTool says why there is none at an address: there may be one at a source that cannot be asked.
+func (t toolbox) noTool(address string) error {
+	name, _, _ := strings.Cut(address, ".")
+	for _, source := range t.catalog.Status() {
+		if source.Name == name && source.State != catalog.StateUp {
+			return fmt.Errorf("the tools of %s are not known: %s; see: holdfast doctor", source.Name, whyNot(source))
+		}
+	}
+	return noSuchTool(t.catalog.Suggest(address))
+}
+
+// whyNot is why the tools of a source are not known.
+func whyNot(source catalog.Status) string {
+	switch source.Code {
+	case "":
+		return "it has not answered yet"
+	case catalog.CodeUnreachable:
+		return "it cannot be reached or started"
+	case catalog.CodeTimeout:
+		return "it does not answer in time"
+	case catalog.CodeUnauthorized:
+		return "it refuses our token"
+	case catalog.CodeRefused:
+		return "it refuses to list them"
+	default:
+		return "it does not speak the protocol as it should"
+	}
+}
+
 // saySilentSources tells of sources whose tools are not known.
 func (t toolbox) saySilentSources(a *App) {
 	for _, source := range t.catalog.Status() {
-		switch source.State {
-		case catalog.StateDown:
-			a.say("the tools of %s are not known: %s", source.Name, source.Code)
-		case catalog.StateUnknown:
-			a.say("the tools of %s are not known yet: it does not answer", source.Name)
+		if source.State != catalog.StateUp {
+			a.say("the tools of %s are not known: %s", source.Name, whyNot(source))
 		}
 	}
 }

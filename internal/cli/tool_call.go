@@ -46,13 +46,17 @@ func newToolCall(a *App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "call ADDRESS",
 		Short: "Call a tool, as the rules allow, and print its answer",
-		Long: "Calls a tool and prints its answer. A call that the rules gate waits for a person, and needs Temporal and a worker; exit code 3\n" +
-			"where nobody has decided, or the tool has not answered, when the wait is over: the call goes on, and holdfast execution get\n" +
-			"reads its outcome. A call that a rule denies is refused, whatever is asked for.\n\n" +
+		Long: "Calls a tool and prints its answer. A call that the rules gate needs Temporal and a worker. Where it waits for a person this\n" +
+			"command does not: it names the approval and ends with exit code 3, as where the tool has not answered when the wait is over.\n" +
+			"The call goes on by itself, and holdfast execution get reads its outcome. A call that a rule denies is refused, whatever is\n" +
+			"asked for.\n\n" +
 			"A value of --arg is taken as text where the tool's schema says so, else as JSON where it is JSON.",
 		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
+			switch {
+			case len(args) == 0:
 				return usagef("give the address of one tool; see: holdfast tool search")
+			case len(args) > 1:
+				return usagef("give the address of one tool, and its arguments with --arg NAME=VALUE or --json OBJECT")
 			}
 			return nil
 		},
@@ -69,7 +73,7 @@ func newToolCall(a *App) *cobra.Command {
 	flags.BoolVar(&f.autoApprove, "auto-approve", false, "answer every question with yes")
 	flags.StringVar(&f.key, "idempotency-key", "", "id of the call: under the same id it is made once (default: each call is another)")
 	flags.StringVar(&f.organisation, "organisation", auth.DefaultOrganisation, "whose people are asked")
-	flags.DurationVar(&f.wait, "wait", decisionWait, "how long to wait for a person and the outcome, at most 5m")
+	flags.DurationVar(&f.wait, "wait", decisionWait, "how long to wait for the tool's answer, at most 5m")
 	return cmd
 }
 
@@ -80,8 +84,7 @@ func (s *session) callTool(ctx context.Context, address string, f callFlags) err
 	}
 	tool, err := tools.catalog.Lookup(ctx, address)
 	if errors.Is(err, catalog.ErrNoTool) {
-		tools.saySilentSources(s.app)
-		return noSuchTool(tools.catalog.Suggest(address))
+		return tools.noTool(address)
 	}
 	if err != nil {
 		return err

@@ -78,7 +78,7 @@ func (a *App) printTools(views []toolView) error {
 		return a.printJSON(views)
 	}
 	if len(views) == 0 {
-		a.say("no tool is like that")
+		a.say("no tool is like that; all of them: holdfast tool search")
 		return nil
 	}
 	t := a.newTable("tool", "a call is", "because of", "what it does")

@@ -152,3 +152,30 @@ func TestArgumentsAreWhatTheyLookLikeWhereTheSchemaIsSilent(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(l.stdout.String()), &got))
 	require.NotEmpty(t, got.Structured)
 }
+
+func TestASourceThatCannotBeAskedIsToldByDoctorAndByWhoeverCallsIt(t *testing.T) {
+	t.Parallel()
+	l, server := tooled(t, "rules:\n  - {pattern: demo.add, effect: deny}\n")
+	l.environ = append(l.environ, "HOLDFAST_SOURCES_FILE="+l.file("both.json",
+		`{"mcpServers":{"demo":{"url":"${DEMO}"},"gone":{"url":"http://127.0.0.1:1/mcp"},"none":{"command":"/nowhere/none"}}}`))
+	down(l)
+	require.Equal(t, cli.ExitError, l.run("doctor", "-o", "json"))
+	says := map[string]string{}
+	for _, one := range document[diagnosis](l).Findings {
+		says[one.Subject] = one.Level + ": " + one.Message + " " + one.Action
+	}
+	require.Contains(t, says["rules"], "ok: 1 rule can be read")
+	require.Contains(t, says["source demo"], "ok: ")
+	require.Contains(t, says["source gone"], "fail: its tools are not known: it cannot be reached or started start it, or correct mcpServers.gone.url")
+	require.Contains(t, says["source none"], "run the command of mcpServers.none by hand")
+
+	require.Equal(t, cli.ExitError, l.run("tool", "call", "gone.away"))
+	require.Contains(t, l.stderr.String(), "the tools of gone are not known: it cannot be reached or started; see: holdfast doctor")
+	require.Equal(t, cli.ExitUsage, l.run("tool", "call", "demo.echo", `{"text":"x"}`))
+	require.Contains(t, l.stderr.String(), "--arg NAME=VALUE or --json OBJECT")
+	require.Zero(t, server.Counts().Calls[upstream.Echo])
+
+	l.file("policy.yaml", "rules:\n  - {pattern: demo.add, effect: denny}\n")
+	require.Equal(t, cli.ExitError, l.run("doctor"))
+	require.Contains(t, l.stdout.String(), "rules[0].effect: give allow, ask or deny")
+}
