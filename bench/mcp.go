@@ -53,13 +53,14 @@ type pausedAnswer struct {
 
 // pauseCall makes a call that waits for a person, and returns the pause's id.
 func (g *gateway) pauseCall(ctx context.Context, tool, name string) (string, error) {
+	began := time.Now()
 	_, body, err := g.post(ctx, "/api/executions", "", `{"tool":"`+sourceName+"."+tool+`","arguments":{"name":"`+name+`","value":"x"}}`)
 	if err != nil {
 		return "", err
 	}
 	var told pausedAnswer
 	if err := json.Unmarshal(body, &told); err != nil || told.Status != "paused" || told.ExecutionID == "" {
-		return "", fmt.Errorf("pause a call: %w: %s", errNoAnswer, told.Status)
+		return "", fmt.Errorf("pause call %s: %w after %s: %s", name, errNoAnswer, time.Since(began).Round(time.Millisecond), told.Status)
 	}
 	return told.ExecutionID, nil
 }

@@ -12,7 +12,7 @@ import (
 const (
 	auditQueue    = 4096
 	auditBatch    = 1024
-	auditLinger   = 20 * time.Millisecond
+	auditLinger   = 100 * time.Millisecond
 	auditPatience = 30 * time.Second // with a store that takes nothing, before lines go to the log instead
 	auditPause    = 250 * time.Millisecond
 )

@@ -79,7 +79,11 @@ func (s *Store) APITokens(ctx context.Context) ([]APIToken, error) {
 
 // APITokenByID reads an API token: ErrNotFound, or a *CorruptRowError.
 func (s *Store) APITokenByID(ctx context.Context, id string) (APIToken, error) {
-	found, err := s.scanAPIToken(s.run.apiToken.QueryRowContext(ctx, id))
+	row, err := s.point.read(ctx, sqlAPIToken, id)
+	if err != nil {
+		return APIToken{}, fmt.Errorf("read API token %q: %w", id, missing(err))
+	}
+	found, err := s.scanAPIToken(row)
 	if err != nil {
 		return APIToken{}, fmt.Errorf("read API token %q: %w", id, err)
 	}

@@ -41,7 +41,11 @@ func (s *Store) PutSession(ctx context.Context, row Session) error {
 
 // Session reads a session, a terminated one too, which has no state: [ErrNotFound], or a *[CorruptRowError].
 func (s *Store) Session(ctx context.Context, id string) (Session, error) {
-	found, err := s.scanSession(s.run.session.QueryRowContext(ctx, id))
+	row, err := s.point.read(ctx, sqlSession, id)
+	if err != nil {
+		return Session{}, fmt.Errorf("read session: %w", missing(err))
+	}
+	found, err := s.scanSession(row)
 	if err != nil {
 		return Session{}, fmt.Errorf("read session: %w", err)
 	}

@@ -66,7 +66,7 @@ const (
 
 // statements are the ones that run often.
 type statements struct {
-	engine, desired, effective, keysByEngine, token, probe, lastPush, apiToken *sql.Stmt // on the reading pool
+	engine, desired, effective, keysByEngine, token, probe, lastPush *sql.Stmt // on the reading pool
 
 	putProbe, beginPush, finishPush *sql.Stmt // on the writing connection
 
@@ -89,7 +89,6 @@ func (s *statements) prepare(ctx context.Context, read, write *sql.DB) error {
 		{&s.token, read, sqlToken},
 		{&s.probe, read, sqlProbe},
 		{&s.lastPush, read, sqlLastPush},
-		{&s.apiToken, read, sqlAPIToken},
 		{&s.putProbe, write, sqlPutProbe},
 		{&s.beginPush, write, sqlBeginPush},
 		{&s.finishPush, write, sqlFinishPush},

@@ -4,8 +4,8 @@ import "database/sql"
 
 // gatewayStatements are the ones that run for each request of an MCP client, and while calls are held.
 type gatewayStatements struct {
-	session, stream, events, runningRequests, countInbox *sql.Stmt // on the reading pool
-	execution, pause, steps, lastChange, call            *sql.Stmt
+	stream, events, runningRequests, countInbox *sql.Stmt // on the reading pool
+	execution, pause, steps, lastChange, call   *sql.Stmt
 
 	touchSession, countEvent, putEvent                                 *sql.Stmt // on the writing connection
 	putStep, claimCall, beginDirect, finishDirect, putAudit, putAudits *sql.Stmt
@@ -13,7 +13,6 @@ type gatewayStatements struct {
 
 func (s *gatewayStatements) list(read, write *sql.DB) []prepared {
 	return []prepared{
-		{&s.session, read, sqlSession},
 		{&s.stream, read, sqlStream},
 		{&s.events, read, sqlEvents},
 		{&s.runningRequests, read, sqlRunningRequests},

@@ -24,6 +24,8 @@ type Store struct {
 
 	read  *sql.DB
 	write *sql.DB // one connection: writers of this process queue here instead of contending for the file
+	keyed *sql.DB // of the points
+	point *points
 	run   statements
 	seal  sealer
 }
@@ -60,7 +62,10 @@ func (s *Store) Ping(ctx context.Context) error {
 // Close ends all connections. The store cannot be used afterwards.
 func (s *Store) Close() error {
 	var faults []error
-	for _, pool := range []*sql.DB{s.read, s.write} {
+	if s.point != nil {
+		faults = append(faults, s.point.close())
+	}
+	for _, pool := range []*sql.DB{s.keyed, s.read, s.write} {
 		if pool != nil {
 			faults = append(faults, pool.Close())
 		}
@@ -76,6 +81,12 @@ func (s *Store) connect(ctx context.Context) (err error) {
 		return err
 	}
 	if s.write, err = openPool(s.path, 1, writeStep, "synchronous("+synchronous+")"); err != nil {
+		return err
+	}
+	if s.keyed, err = openPool(s.path, readers, writePatience, "query_only(1)"); err != nil {
+		return err
+	}
+	if s.point, err = openPoints(ctx, s.keyed, readers, sqlSession, sqlAPIToken); err != nil {
 		return err
 	}
 	return s.run.prepare(ctx, s.read, s.write)
