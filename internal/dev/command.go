@@ -14,8 +14,8 @@ import (
 const commandLong = `Dev runs all of Holdfast on this machine: a Temporal dev server with its UI, a worker, a gateway with MCP endpoint, pages and
 REST API, and a demo: a workspace that is connected to this gateway and whose engine drops its registration every 30 s, so that
 you can watch it being repaired; and a source of tools, one of whose calls waits for your approval at the printed link. The
-gateway's token is made anew at each start and shown once. With sources.file or policy.file there is no such source. Everything is kept in the data folder: a second start goes on where the first one
-stopped.
+gateway's token is made anew at each start and shown once. With sources.file or policy.file there is no such source. Everything is
+kept in the data folder, also the log, dev.log: a second start goes on where the first one stopped.
 
 The Temporal CLI is taken from HOLDFAST_TEMPORAL_CLI, from PATH or from the user cache, else it is built once (some minutes).`
 
