@@ -52,7 +52,7 @@ func (f *callFeed) describe(row store.PauseRow) string {
 	default:
 		return "waits for a person: " + f.page + row.ID
 	}
-	if row.Outcome != "" {
+	if row.Outcome != "" && !row.Expired {
 		state += " → " + string(row.Outcome)
 	}
 	return state

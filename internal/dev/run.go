@@ -259,8 +259,8 @@ func (r *runner) announce() error {
 		}{true, s, r.revealToken(), r.approval})
 	}
 	fmt.Fprintln(r.Out, "holdfast is ready")
-	fmt.Fprintf(r.Out, "  temporal  %s (namespace %s)\n  ui        %s\n  codec     %s\n  gateway   %s\n  data      %s\n",
-		s.Temporal, s.Namespace, s.UI, s.Codec, s.Gateway, r.Config.DataDir)
+	fmt.Fprintf(r.Out, "  temporal  %s (namespace %s)\n  ui        %s\n  codec     %s\n  gateway   %s\n  mcp       %s/mcp\n  inbox     %s/approvals\n  data      %s\n",
+		s.Temporal, s.Namespace, s.UI, s.Codec, s.Gateway, s.Gateway, s.Gateway, r.Config.DataDir)
 	if token := r.revealToken(); token != "" {
 		fmt.Fprintf(r.Out, "  token     %s (owner of the gateway until the next start; shown only here)\n", token)
 	}
