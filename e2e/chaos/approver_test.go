@@ -75,7 +75,7 @@ func (a *approvers) decide(ctx context.Context, id string) {
 	if !wait(ctx, plan.thinks) {
 		return
 	}
-	random := rand.New(rand.NewPCG(uint64(plan.thinks), 1)) //nolint:gosec // when to ask again is no secret
+	random := rand.New(rand.NewPCG(uint64(plan.thinks), 1))
 	browser := a.pages()
 	for {
 		done, err := a.say(ctx, browser, id, plan)

@@ -21,7 +21,7 @@ const (
 const (
 	killLeast, killMost     = 600 * time.Millisecond, 2400 * time.Millisecond
 	reviveLeast, reviveMost = 100 * time.Millisecond, 900 * time.Millisecond
-	// aimFor is how long a worker is spared until it has claimed a call.
+	// aimFor is how long a worker is spared until a kill hits something, or not too much.
 	aimFor   = 3 * time.Second
 	aimEvery = 10 * time.Millisecond
 )
@@ -30,7 +30,7 @@ const (
 type kill struct {
 	victim  string
 	at      time.Duration
-	claimed []string // keys of executions whose call was claimed and not done
+	claimed []string // keys of executions whose call the worker had claimed and not done
 	waiting int      // pauses that nobody had decided on
 }
 
@@ -43,8 +43,8 @@ type mayhem struct {
 	scenario scenario
 	random   *rand.Rand
 	began    time.Time
+	since    time.Time // when the worker before this one was killed
 	kills    []kill
-	again    int // processes that had ended by themselves, since what they need was gone, and were started again
 }
 
 // rage goes on until the context ends, which it does when all clients have their outcomes.
@@ -55,7 +55,7 @@ func (m *mayhem) rage(ctx context.Context) {
 			break
 		}
 		m.supervise()
-		m.kill(ctx, m.victim(n), n)
+		m.kill(ctx, m.victim(n))
 		down := between(m.random, reviveLeast, reviveMost)
 		wait(ctx, down)
 		m.supervise()
@@ -74,13 +74,14 @@ func (m *mayhem) victim(n int) string {
 	return pick(m.random, victimWorker, victimWorker, victimGateway, victimGateway, victimTemporal)
 }
 
-func (m *mayhem) kill(ctx context.Context, victim string, n int) {
+func (m *mayhem) kill(ctx context.Context, victim string) {
 	m.t.Helper()
 	switch victim {
 	case victimWorker:
-		if n%2 == 0 {
+		if m.random.IntN(4) > 0 {
 			m.aim(ctx)
 		}
+		m.spare(ctx)
 		m.worker.process.Kill()
 	case victimGateway:
 		pick(m.random, m.gateways...).process.Kill()
@@ -88,6 +89,9 @@ func (m *mayhem) kill(ctx context.Context, victim string, n int) {
 		m.killTemporal()
 	}
 	k := kill{victim: victim, at: time.Since(m.began), claimed: m.claimed()}
+	if victim == victimWorker {
+		m.since = time.Now()
+	}
 	waiting, err := m.Store.CountOpenPauses(m.t.Context(), m.owner)
 	require.NoError(m.t, err)
 	k.waiting = waiting
@@ -95,9 +99,14 @@ func (m *mayhem) kill(ctx context.Context, victim string, n int) {
 	m.t.Logf("%5.1f s: %s killed; claimed %d, waiting %d", k.at.Seconds(), victim, len(k.claimed), k.waiting)
 }
 
-// aim waits a while for a call that is claimed: by chance alone few kills hit one. Of the calls whose outcome cannot be known then it
-// looks for a few only.
+// aim waits a while for a call that is claimed: by chance alone few kills hit one.
 func (m *mayhem) aim(ctx context.Context) {
+	m.t.Helper()
+	m.await(ctx, func() bool { return len(m.claimed()) > 0 })
+}
+
+// spare waits a while where more calls would be lost than the few that may be: those that are not made again have no outcome then.
+func (m *mayhem) spare(ctx context.Context) {
 	m.t.Helper()
 	lost := 0
 	for _, k := range m.kills {
@@ -105,29 +114,30 @@ func (m *mayhem) aim(ctx context.Context) {
 			lost += m.unrepeatable(k.claimed)
 		}
 	}
-	for until := time.Now().Add(aimFor); time.Now().Before(until); {
-		claimed := m.claimed()
-		if mine := m.unrepeatable(claimed); len(claimed) > 0 && (mine == 0 || lost+mine <= m.scenario.executions/20) {
-			return
-		}
+	m.await(ctx, func() bool { return lost+m.unrepeatable(m.claimed()) <= m.scenario.executions/10 })
+}
+
+// await polls what holds only for moments, for aimFor at most.
+func (m *mayhem) await(ctx context.Context, holds func() bool) {
+	m.t.Helper()
+	for until := time.Now().Add(aimFor); !holds() && time.Now().Before(until); {
 		if !wait(ctx, aimEvery) {
 			return
 		}
 	}
 }
 
-// claimed are the executions whose call is claimed and not done.
+// claimed are the executions whose call is claimed and not done, those of earlier workers left out.
 func (m *mayhem) claimed() []string {
 	m.t.Helper()
-	rows, err := m.Store.Executions(m.t.Context(), store.ExecutionFilter{Identity: &m.owner, Limit: store.MaxLimit})
+	rows, err := m.Store.Executions(m.t.Context(), store.ExecutionFilter{
+		Identity: &m.owner, Status: []string{store.StatusRunning}, Limit: store.MaxLimit,
+	})
 	require.NoError(m.t, err)
 	var keys []string
 	for _, row := range rows {
-		if row.Outcome != nil {
-			continue
-		}
 		call, err := m.Store.Call(m.t.Context(), row.Key, 1)
-		if err == nil && call.DoneAt.IsZero() {
+		if err == nil && call.DoneAt.IsZero() && call.ClaimedAt.After(m.since) {
 			keys = append(keys, row.Key)
 		}
 	}
@@ -156,17 +166,9 @@ func (m *mayhem) supervise() {
 		m.startTemporal()
 	default:
 	}
-	last := ""
-	if len(m.kills) > 0 {
-		last = m.kills[len(m.kills)-1].victim
-	}
 	for _, p := range append([]*program{m.worker}, m.gateways...) {
-		if p.process.Running() {
-			continue
+		if !p.process.Running() {
+			p.start()
 		}
-		if last == victimTemporal {
-			m.again++
-		}
-		p.start()
 	}
 }

@@ -24,6 +24,7 @@ type scenario struct {
 	kills      int           // at most: there are none any more once all clients have their outcomes
 	arrive     time.Duration // within which clients come
 	think      time.Duration // that an approver takes at most
+	late       time.Duration // after which it has failed, on a very busy machine too
 }
 
 // planned is one call that a client makes, and what a person says to it.
@@ -71,7 +72,7 @@ func (s scenario) plans() []planned {
 
 // random gives a source of random numbers of its own to each part of a scenario.
 func (s scenario) random(part uint64) *rand.Rand {
-	return rand.New(rand.NewPCG(s.seed, part)) //nolint:gosec // a scenario is repeated by its seed
+	return rand.New(rand.NewPCG(s.seed, part))
 }
 
 func between(random *rand.Rand, least, most time.Duration) time.Duration {

@@ -69,7 +69,6 @@ type report struct {
 	scenario scenario
 	took     time.Duration
 	kills    []kill
-	again    int
 	calls    []witnessed
 }
 
