@@ -37,7 +37,7 @@ type Host struct {
 	schemas *mcp.SchemaCache
 }
 
-var _ mcpserver.Host = (*Host)(nil)
+var _ mcpserver.ToolHost = (*Host)(nil)
 
 // New makes a host.
 func New(p Params) *Host {
@@ -69,6 +69,19 @@ func (h *Host) BuildServer(_ context.Context, meta mcpserver.Meta) (*mcp.Server,
 		server.AddTool(each.tool, s.guarded(each.tool.Name, each.handle))
 	}
 	return server, nil
+}
+
+// Handler implements [mcpserver.ToolHost]. What is searched and read is rare, and left to the server.
+func (h *Host) Handler(meta mcpserver.Meta, tool string) mcp.ToolHandler {
+	s := &serving{Host: h, meta: meta}
+	switch tool {
+	case ToolExecute:
+		return s.guarded(tool, s.execute)
+	case ToolResume:
+		return s.guarded(tool, s.resume)
+	default:
+		return nil
+	}
 }
 
 // serving is a host for one server.

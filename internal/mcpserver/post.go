@@ -150,7 +150,9 @@ func (rt *runtime) dispatch(s *stream, q *request, messages []message, ids []jso
 		case m.call():
 			c := calls[next]
 			next++
-			rt.conn.feed(&jsonrpc.Request{ID: c.id, Method: m.method, Params: m.params, Extra: rt.extra(c, q.who, q.Header)})
+			if extra := rt.extra(c, q.who, q.Header); !rt.direct(c, m, extra) {
+				rt.conn.feed(&jsonrpc.Request{ID: c.id, Method: m.method, Params: m.params, Extra: extra})
+			}
 		case !m.response() && m.method != notifyCancelled:
 			rt.conn.feed(&jsonrpc.Request{Method: m.method, Params: m.params, Extra: rt.extra(nil, q.who, q.Header)})
 		}

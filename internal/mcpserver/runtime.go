@@ -50,6 +50,7 @@ type call struct {
 	raw    json.RawMessage
 	stream *stream                // nil: the transport's own, see done
 	done   chan *jsonrpc.Response // of the transport's own
+	cancel context.CancelFunc     // of a call that is made past the SDK's server; nil: that cancels it
 }
 
 type callKey struct{}
@@ -203,6 +204,9 @@ func (rt *runtime) closeIf(why error, holds func() bool) bool {
 	for _, c := range rt.calls {
 		if c.stream != nil {
 			open = append(open, c.stream)
+		}
+		if c.cancel != nil {
+			c.cancel()
 		}
 	}
 	unanswered := len(rt.streams)

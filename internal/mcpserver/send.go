@@ -121,8 +121,14 @@ func (rt *runtime) cancel(m *message) bool {
 	}
 	rt.mu.Lock()
 	var found []jsonrpc.ID
+	direct := false
 	for id, c := range rt.calls {
-		if c.stream != nil && string(c.raw) == string(p.RequestID) {
+		switch {
+		case c.stream == nil || string(c.raw) != string(p.RequestID):
+		case c.cancel != nil:
+			c.cancel()
+			direct = true
+		default:
 			found = append(found, id)
 		}
 	}
@@ -136,7 +142,7 @@ func (rt *runtime) cancel(m *message) bool {
 			rt.conn.feed(&jsonrpc.Request{Method: notifyCancelled, Params: params})
 		}
 	}
-	return len(found) > 0
+	return direct || len(found) > 0
 }
 
 // replicaOf is the replica that has asked the client something under an id.
