@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
 	"github.com/holdfast-mcp/holdfast/internal/domain/desired"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 )
 
 // sharedItem is a config that all workspaces of an account share.
@@ -63,7 +64,7 @@ func getShared(a *API, c *call) (*reply, error) {
 	for _, row := range rows {
 		item := sharedItem{
 			Account: row.Account, Name: row.Name, Profile: row.Profile, Config: row.Config.Redacted(),
-			TokenSource: row.TokenSource.Redacted(), UpdatedAt: moment(row.UpdatedAt),
+			TokenSource: row.TokenSource.Redacted(), UpdatedAt: views.Moment(row.UpdatedAt),
 		}
 		for _, intent := range intents {
 			if intent.Account == account && intent.Name == row.Name {

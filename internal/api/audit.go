@@ -3,39 +3,20 @@ package api
 import (
 	"context"
 	"strconv"
-	"time"
 
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 )
 
 // auditItem is one line of the audit.
 type auditItem struct {
-	ID           int64      `json:"id"`
-	At           *time.Time `json:"at"`
-	Account      string     `json:"account"`
-	Organisation string     `json:"organisation"`
-	Principal    string     `json:"principal"`
-	Name         string     `json:"name,omitempty"`
-	Via          string     `json:"via"`
-	Action       string     `json:"action"`
-	Session      string     `json:"session,omitempty"`
-	Execution    string     `json:"execution,omitempty"`
-	Pause        string     `json:"pause,omitempty"`
-	Address      string     `json:"address,omitempty"`
-	Digest       string     `json:"digest,omitempty"`
-	Policy       string     `json:"policy,omitempty"`
-	Outcome      string     `json:"outcome,omitempty"`
-	LatencyMS    float64    `json:"latencyMs,omitempty"`
-	Reason       string     `json:"reason,omitempty"`
+	views.Audit
+
+	Pause string `json:"pause,omitempty"`
 }
 
 func auditItemOf(row store.Audit) auditItem {
-	return auditItem{
-		ID: row.ID, At: moment(row.At), Account: row.Identity.Account, Organisation: row.Identity.Organisation, Principal: row.Principal,
-		Name: row.Name, Via: row.Via, Action: row.Action, Session: row.Session, Execution: row.Execution, Pause: row.Pause,
-		Address: row.Address, Digest: row.Digest, Policy: row.Policy, Outcome: row.Outcome,
-		LatencyMS: float64(row.Latency.Microseconds()) / 1000, Reason: row.Reason,
-	}
+	return auditItem{Audit: views.AuditOf(row), Pause: row.Pause}
 }
 
 // auditList is one page, the latest first.

@@ -8,6 +8,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
 	"github.com/holdfast-mcp/holdfast/internal/domain/health"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 	"github.com/holdfast-mcp/holdfast/workflows/connection"
 )
 
@@ -71,7 +72,7 @@ func getConnections(a *API, c *call) (*reply, error) {
 func itemOf(row connection.Listed) connectionItem {
 	item := connectionItem{
 		Workspace: row.Workspace, Name: row.Name, WorkflowID: row.WorkflowID, RunID: row.RunID,
-		StartedAt: moment(row.StartedAt), Snapshot: row.Snapshot,
+		StartedAt: views.Moment(row.StartedAt), Snapshot: row.Snapshot,
 	}
 	if s := row.Snapshot; s != nil {
 		item.Directory, item.Engine, item.State, item.Since = s.Directory, s.EngineID, s.State, s.StateSince
@@ -112,7 +113,7 @@ func viewOf(i *store.Intent) *intentView {
 	}
 	return &intentView{
 		Kind: i.Kind, Account: i.Account, Workspace: i.Workspace, Revision: i.Revision, By: i.By, Reason: i.Reason,
-		UpdatedAt: moment(i.UpdatedAt),
+		UpdatedAt: views.Moment(i.UpdatedAt),
 	}
 }
 

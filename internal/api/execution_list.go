@@ -9,6 +9,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 	"github.com/holdfast-mcp/holdfast/internal/executions"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 )
 
 const maxPage = 100
@@ -82,14 +83,6 @@ func (c *call) listed() (listed, error) {
 	return l, err
 }
 
-// executionStates are what an execution's status can be.
-func executionStates() []string {
-	return []string{
-		"running", "waiting", string(approval.OutcomeCompleted), string(approval.OutcomeFailed), string(approval.OutcomeDeclined),
-		string(approval.OutcomeCancelled), string(approval.OutcomeExpired), string(approval.OutcomeUnknown),
-	}
-}
-
 // getExecutions lists what is kept, also where Temporal does not answer.
 func getExecutions(a *API, c *call) (*reply, error) {
 	l, err := c.listed()
@@ -101,8 +94,8 @@ func getExecutions(a *API, c *call) (*reply, error) {
 		Limit: l.size + 1, Before: l.before,
 	}
 	if state := c.query.Get("state"); state != "" {
-		if !slices.Contains(executionStates(), state) {
-			return nil, failf(CodeInvalidPayload, "state must be one of %v.", executionStates())
+		if !slices.Contains(views.ExecutionStates(), state) {
+			return nil, failf(CodeInvalidPayload, "state must be one of %v.", views.ExecutionStates())
 		}
 		filter.Status = []string{state}
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 	"github.com/holdfast-mcp/holdfast/internal/executions"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 )
 
 // executionDetail is a paused execution as its client reads it.
@@ -40,17 +41,8 @@ type acknowledgment struct {
 
 // executionItem is one execution of a list.
 type executionItem struct {
-	Key           string            `json:"key"`
-	Address       string            `json:"address"`
-	Status        string            `json:"status"`
-	Account       string            `json:"account"`
-	Organisation  string            `json:"organisation"`
-	Session       string            `json:"session,omitempty"`
-	Mode          approval.Mode     `json:"mode"`
-	Client        string            `json:"client,omitempty"`
-	Digest        string            `json:"digest"`
-	Policy        string            `json:"policy"`
-	CreatedAt     *time.Time        `json:"createdAt"`
+	views.Execution
+
 	SettledAt     *time.Time        `json:"settledAt,omitempty"`
 	RetainedUntil *time.Time        `json:"retainedUntil,omitempty"`
 	Outcome       *approval.Outcome `json:"outcome,omitempty"`
@@ -58,9 +50,8 @@ type executionItem struct {
 
 func executionItemOf(row store.Execution) executionItem {
 	return executionItem{
-		Key: row.Key, Address: row.Address, Status: row.Status, Account: row.Identity.Account, Organisation: row.Identity.Organisation,
-		Session: row.Session, Mode: row.Mode, Client: row.Client, Digest: row.Digest, Policy: row.Policy,
-		CreatedAt: moment(row.CreatedAt), SettledAt: moment(row.SettledAt), RetainedUntil: moment(row.Retained), Outcome: row.Outcome,
+		Execution: views.ExecutionOf(row), SettledAt: views.Moment(row.SettledAt), RetainedUntil: views.Moment(row.Retained),
+		Outcome: row.Outcome,
 	}
 }
 
@@ -91,23 +82,6 @@ type pausedCount struct {
 	Any   bool `json:"any"`
 }
 
-// decisionView is who decided what. The content is the tool's alone.
-type decisionView struct {
-	Action approval.Action `json:"action"`
-	By     string          `json:"by"`
-	Name   string          `json:"name,omitempty"`
-	Via    approval.Via    `json:"via"`
-	Reason string          `json:"reason,omitempty"`
-	At     *time.Time      `json:"at"`
-}
-
-func decisionOf(d *approval.Decision) *decisionView {
-	if d == nil {
-		return nil
-	}
-	return &decisionView{Action: d.Action, By: d.By, Name: d.Name, Via: d.Via, Reason: d.Reason, At: moment(d.At)}
-}
-
 // Where an approval stands.
 const (
 	approvalWaiting = "waiting"
@@ -118,31 +92,21 @@ const (
 
 // approvalItem is one question to a person.
 type approvalItem struct {
-	ID           string           `json:"id"`
-	Execution    string           `json:"execution"`
-	Number       int              `json:"number"`
-	Address      string           `json:"address"`
-	State        string           `json:"state" enum:"waiting,decided,expired,dropped"`
-	Account      string           `json:"account"`
-	Organisation string           `json:"organisation"`
-	Session      string           `json:"session,omitempty"`
-	Client       string           `json:"client,omitempty"`
-	Request      approval.Request `json:"request"`
-	Digest       string           `json:"digest"`
-	Policy       string           `json:"policy"`
-	CreatedAt    *time.Time       `json:"createdAt"`
-	Deadline     *time.Time       `json:"deadline"`
-	Decision     *decisionView    `json:"decision,omitempty"`
+	ID        string `json:"id"`
+	Execution string `json:"execution"`
+	Number    int    `json:"number"`
+	State     string `json:"state" enum:"waiting,decided,expired,dropped"`
+	views.Approval
+
+	Decision *views.DecisionView `json:"decision,omitempty"`
 	// Outcome is how the execution ended, where it has.
 	Outcome approval.OutcomeKind `json:"outcome,omitempty"`
 }
 
 func approvalItemOf(row store.PauseRow) approvalItem {
 	return approvalItem{
-		ID: row.ID, Execution: row.Key, Number: row.Number, Address: row.Address, State: stateOf(row.Pause),
-		Account: row.Identity.Account, Organisation: row.Identity.Organisation, Session: row.Session, Client: row.Client,
-		Request: row.Request, Digest: row.Digest, Policy: row.Policy, CreatedAt: moment(row.CreatedAt), Deadline: moment(row.Deadline),
-		Decision: decisionOf(row.Decision), Outcome: row.Outcome,
+		ID: row.ID, Execution: row.Key, Number: row.Number, State: stateOf(row.Pause), Approval: views.ApprovalOf(row),
+		Decision: views.DecisionOf(row.Decision), Outcome: row.Outcome,
 	}
 }
 

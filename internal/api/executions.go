@@ -11,6 +11,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 	"github.com/holdfast-mcp/holdfast/internal/executions"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 )
 
 const (
@@ -172,7 +173,7 @@ func decidedOtherwise(first *approval.Decision) *Error {
 	if by == "" {
 		by = first.By
 	}
-	return failf(CodeAlreadyDecided, "%s has decided %s before, and that counts.", by, first.Action).with("decision", decisionOf(first))
+	return failf(CodeAlreadyDecided, "%s has decided %s before, and that counts.", by, first.Action).with("decision", views.DecisionOf(first))
 }
 
 // cancelBody says why an execution is called off.

@@ -12,6 +12,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/domain/desired"
 	"github.com/holdfast-mcp/holdfast/internal/domain/health"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 	"github.com/holdfast-mcp/holdfast/workflows/connection"
 )
 
@@ -101,7 +102,7 @@ func (l *mcpList) add(t target, s *connection.Snapshot, revision string) {
 	item := mcpItem{
 		Name: t.key.Name, Directory: t.key.Directory, Source: "workspace", Profile: e.Profile,
 		Enabled: e.Config.Enabled != nil && *e.Config.Enabled, Config: e.Config.Redacted(),
-		TokenSource: e.TokenSource.Redacted(), UpdatedAt: moment(e.UpdatedAt),
+		TokenSource: e.TokenSource.Redacted(), UpdatedAt: views.Moment(e.UpdatedAt),
 	}
 	if e.Shared {
 		item.Source = "account"

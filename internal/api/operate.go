@@ -12,6 +12,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 )
 
 const (
@@ -142,7 +143,7 @@ func (a *API) takeOff(c *call, k keeper) (*flight, error) {
 // accepted says where the result will be.
 func (a *API) accepted(row store.Request) *reply {
 	rep := &reply{status: http.StatusAccepted, body: requestView{
-		ID: row.ID, Status: requestPending, Location: requestPath(row.ID), CreatedAt: moment(row.CreatedAt), StartedAt: moment(row.StartedAt),
+		ID: row.ID, Status: requestPending, Location: requestPath(row.ID), CreatedAt: views.Moment(row.CreatedAt), StartedAt: views.Moment(row.StartedAt),
 	}}
 	return rep.withHeader("Location", requestPath(row.ID)).withHeader("Preference-Applied", "respond-async")
 }

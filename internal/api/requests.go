@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/auth"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 )
 
 // Where a request that is answered later stands.
@@ -51,7 +52,7 @@ func getRequest(a *API, c *call) (*reply, error) {
 
 func (a *API) requestView(row store.Request) requestView {
 	v := requestView{
-		ID: row.ID, Location: requestPath(row.ID), CreatedAt: moment(row.CreatedAt), StartedAt: moment(row.StartedAt),
+		ID: row.ID, Location: requestPath(row.ID), CreatedAt: views.Moment(row.CreatedAt), StartedAt: views.Moment(row.StartedAt),
 		Repeat: row.Key != "" && row.Free(a.now()),
 	}
 	switch {
@@ -60,19 +61,11 @@ func (a *API) requestView(row store.Request) requestView {
 	case row.FinishedAt.IsZero():
 		v.Status, v.Error = requestFailed, fail(CodeInterrupted)
 	default:
-		v.Status, v.HTTPStatus, v.Result, v.FinishedAt = requestDone, row.Status, row.Result, moment(row.FinishedAt)
+		v.Status, v.HTTPStatus, v.Result, v.FinishedAt = requestDone, row.Status, row.Result, views.Moment(row.FinishedAt)
 		var failed Error
 		if row.Status >= 400 && json.Unmarshal(row.Result, &failed) == nil {
 			v.Status, v.Error, v.Result = requestFailed, &failed, nil
 		}
 	}
 	return v
-}
-
-func moment(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
-	}
-	t = t.UTC()
-	return &t
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/holdfast-mcp/holdfast/internal/auth"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 )
 
 const (
@@ -60,7 +61,7 @@ func executionRoutes() []*route {
 		{
 			method: http.MethodGet, path: pathAPI + "/executions", id: "listExecutions", tag: "executions", least: auth.RoleViewer,
 			summary: "Executions that are kept, the latest first",
-			params: paged(scopeParam, param{name: "state", enum: executionStates()}, param{name: "session"},
+			params: paged(scopeParam, param{name: "state", enum: views.ExecutionStates()}, param{name: "session"},
 				param{name: "tool", about: "the tool's address"}),
 			ok: answer{status: http.StatusOK, of: of[executionList]()}, read: getExecutions,
 		},

@@ -7,30 +7,19 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 	"github.com/holdfast-mcp/holdfast/workflows/session"
 )
 
 // sessionItem is one MCP session of a list.
 type sessionItem struct {
-	ID           string        `json:"id"`
-	Account      string        `json:"account"`
-	Organisation string        `json:"organisation"`
-	Mode         approval.Mode `json:"mode"`
-	Resource     string        `json:"resource"`
-	Role         string        `json:"role"`
-	Client       string        `json:"client,omitempty"`
-	Protocol     string        `json:"protocol,omitempty"`
-	CreatedAt    *time.Time    `json:"createdAt"`
-	LastSeenAt   *time.Time    `json:"lastSeenAt"`
-	TerminatedAt *time.Time    `json:"terminatedAt,omitempty"`
+	views.Session
+
+	TerminatedAt *time.Time `json:"terminatedAt,omitempty"`
 }
 
 func sessionItemOf(row store.Session) sessionItem {
-	return sessionItem{
-		ID: row.ID, Account: row.Identity.Account, Organisation: row.Identity.Organisation, Mode: row.Mode, Resource: row.Resource,
-		Role: row.Role, Client: row.Client, Protocol: row.Protocol, CreatedAt: moment(row.CreatedAt), LastSeenAt: moment(row.LastSeenAt),
-		TerminatedAt: moment(row.TerminatedAt),
-	}
+	return sessionItem{Session: views.SessionOf(row), TerminatedAt: views.Moment(row.TerminatedAt)}
 }
 
 // sessionList is one page, the latest first.

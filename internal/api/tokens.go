@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/auth"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 )
 
 // tokenItem is a token without its secret.
@@ -26,8 +27,8 @@ type tokenItem struct {
 
 func (a *API) tokenItem(row store.APIToken) tokenItem {
 	return tokenItem{
-		ID: row.ID, Name: row.Name, Role: auth.Role(row.Role), Account: row.Account, Live: auth.Live(row, a.now()), CreatedAt: moment(row.CreatedAt),
-		CreatedBy: row.CreatedBy, ExpiresAt: moment(row.ExpiresAt), LastUsedAt: moment(row.LastUsedAt), RevokedAt: moment(row.RevokedAt),
+		ID: row.ID, Name: row.Name, Role: auth.Role(row.Role), Account: row.Account, Live: auth.Live(row, a.now()), CreatedAt: views.Moment(row.CreatedAt),
+		CreatedBy: row.CreatedBy, ExpiresAt: views.Moment(row.ExpiresAt), LastUsedAt: views.Moment(row.LastUsedAt), RevokedAt: views.Moment(row.RevokedAt),
 	}
 }
 

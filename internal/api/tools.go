@@ -6,7 +6,7 @@ import (
 	"strconv"
 
 	"github.com/holdfast-mcp/holdfast/internal/catalog"
-	"github.com/holdfast-mcp/holdfast/internal/domain/policy"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 )
 
 const (
@@ -16,19 +16,12 @@ const (
 
 // toolItem is one tool of a list.
 type toolItem struct {
-	Address     string             `json:"address"`
-	Source      string             `json:"source"`
-	Name        string             `json:"name"`
-	Title       string             `json:"title,omitempty"`
-	Description string             `json:"description,omitempty"`
-	Annotations policy.Annotations `json:"annotations"`
+	views.Tool
+
+	Name string `json:"name"`
 }
 
-func toolItemOf(t catalog.Tool) toolItem {
-	return toolItem{
-		Address: t.Address, Source: t.Source, Name: t.Name, Title: t.Title, Description: t.Description, Annotations: t.Annotations,
-	}
-}
+func toolItemOf(t catalog.Tool) toolItem { return toolItem{Tool: views.ToolOf(t), Name: t.Name} }
 
 // toolList are tools that were found.
 type toolList struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 )
 
 // workspaceItem is one directory of a workspace.
@@ -33,7 +34,7 @@ func listOf(rows []store.Workspace) workspaceList {
 			account = store.DefaultAccount
 		}
 		list.Items = append(list.Items, workspaceItem{
-			ID: w.ID, Directory: w.Directory, Engine: w.EngineID, Account: account, UpdatedAt: moment(w.UpdatedAt),
+			ID: w.ID, Directory: w.Directory, Engine: w.EngineID, Account: account, UpdatedAt: views.Moment(w.UpdatedAt),
 		})
 	}
 	return list

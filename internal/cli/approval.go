@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 )
 
 const approvalLong = `The id is in holdfast approval list; an execution's id stands for what of it waits.`
@@ -37,56 +38,21 @@ func newApproval(a *App) *cobra.Command {
 	return cmd
 }
 
-// decisionView is who decided what. The content is the tool's alone.
-type decisionView struct {
-	Action approval.Action `json:"action"`
-	By     string          `json:"by"`
-	Name   string          `json:"name,omitempty"`
-	Via    approval.Via    `json:"via"`
-	Reason string          `json:"reason,omitempty"`
-	At     *time.Time      `json:"at"`
-}
-
-func newDecisionView(d *approval.Decision) *decisionView {
-	if d == nil {
-		return nil
-	}
-	return &decisionView{Action: d.Action, By: d.By, Name: d.Name, Via: d.Via, Reason: d.Reason, At: utc(d.At)}
-}
-
-// who is for people.
-func (d *decisionView) who() string {
-	if d.Name != "" {
-		return d.Name
-	}
-	return d.By
-}
-
 // approvalView is one question to a person.
 type approvalView struct {
-	ID           string               `json:"id"`
-	Execution    string               `json:"execution"`
-	Address      string               `json:"address"`
-	State        string               `json:"state"`
-	Account      string               `json:"account"`
-	Organisation string               `json:"organisation"`
-	Session      string               `json:"session,omitempty"`
-	Client       string               `json:"client,omitempty"`
-	Request      approval.Request     `json:"request"`
-	Digest       string               `json:"digest"`
-	Policy       string               `json:"policy"`
-	CreatedAt    *time.Time           `json:"createdAt"`
-	Deadline     *time.Time           `json:"deadline"`
-	Decision     *decisionView        `json:"decision"`
-	Outcome      approval.OutcomeKind `json:"outcome,omitempty"`
+	ID        string `json:"id"`
+	Execution string `json:"execution"`
+	State     string `json:"state"`
+	views.Approval
+
+	Decision *views.DecisionView  `json:"decision"`
+	Outcome  approval.OutcomeKind `json:"outcome,omitempty"`
 }
 
 func newApprovalView(row store.PauseRow) approvalView {
 	return approvalView{
-		ID: row.ID, Execution: row.Key, Address: row.Address, State: pauseState(row.Pause), Account: row.Identity.Account,
-		Organisation: row.Identity.Organisation, Session: row.Session, Client: row.Client, Request: row.Request, Digest: row.Digest,
-		Policy: row.Policy, CreatedAt: utc(row.CreatedAt), Deadline: utc(row.Deadline), Decision: newDecisionView(row.Decision),
-		Outcome: row.Outcome,
+		ID: row.ID, Execution: row.Key, State: pauseState(row.Pause), Approval: views.ApprovalOf(row),
+		Decision: views.DecisionOf(row.Decision), Outcome: row.Outcome,
 	}
 }
 

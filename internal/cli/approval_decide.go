@@ -11,6 +11,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 	"github.com/holdfast-mcp/holdfast/internal/executions"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 )
 
 // decisionWait is how long a decision waits for what follows.
@@ -126,9 +127,9 @@ func (d verdict) judge(id string, report executions.Report, wait time.Duration) 
 	decided := report.Pause
 	switch {
 	case report.Conflict != nil:
-		first := newDecisionView(report.Conflict)
+		first := views.DecisionOf(report.Conflict)
 		return failedf("it was %s by %s at %s, and that counts; see: holdfast execution get %s",
-			pauseState(approval.Pause{Decision: report.Conflict}), first.who(), clock(first.At), report.Key)
+			pauseState(approval.Pause{Decision: report.Conflict}), first.Who(), clock(first.At), report.Key)
 	case decided != nil && decided.ID == id && decided.Expired:
 		return failedf("nobody decided in time, and the tool was not called: whoever wants the call has to make it again")
 	case decided != nil && decided.ID == id && decided.Dropped:

@@ -123,7 +123,7 @@ func (a *App) printApprovals(views []approvalView, state string) error {
 	for _, v := range views {
 		decided := noValue
 		if v.Decision != nil {
-			decided = v.Decision.who()
+			decided = v.Decision.Who()
 		}
 		t.AppendRow([]any{v.ID, v.Address, v.State, v.left(), clock(v.CreatedAt), orNone(v.Client), decided})
 	}

@@ -80,7 +80,7 @@ func (a *App) printApproval(v approvalDetail) error {
 		row("left", v.left())
 	}
 	if d := v.Decision; d != nil {
-		row("decided by", d.who()+" ("+string(d.Via)+")")
+		row("decided by", d.Who()+" ("+string(d.Via)+")")
 		row("decided", clock(d.At))
 		row("reason", d.Reason)
 	}

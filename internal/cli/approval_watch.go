@@ -113,7 +113,7 @@ func (a *App) printChange(v approvalView) error {
 	at, about := v.CreatedAt, "asked by "+orNone(v.Client)
 	switch {
 	case v.Decision != nil:
-		at, about = v.Decision.At, "by "+v.Decision.who()
+		at, about = v.Decision.At, "by "+v.Decision.Who()
 		if v.Outcome != "" {
 			about += ", " + string(v.Outcome)
 		}

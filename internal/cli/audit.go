@@ -2,11 +2,11 @@ package cli
 
 import (
 	"context"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 )
 
 func newAudit(a *App) *cobra.Command {
@@ -17,32 +17,13 @@ func newAudit(a *App) *cobra.Command {
 
 // auditView is one line of the audit.
 type auditView struct {
-	ID           int64      `json:"id"`
-	At           *time.Time `json:"at"`
-	Account      string     `json:"account"`
-	Organisation string     `json:"organisation"`
-	Principal    string     `json:"principal"`
-	Name         string     `json:"name,omitempty"`
-	Via          string     `json:"via"`
-	Action       string     `json:"action"`
-	Session      string     `json:"session,omitempty"`
-	Execution    string     `json:"execution,omitempty"`
-	Pause        string     `json:"approval,omitempty"`
-	Address      string     `json:"address,omitempty"`
-	Digest       string     `json:"digest,omitempty"`
-	Policy       string     `json:"policy,omitempty"`
-	Outcome      string     `json:"outcome,omitempty"`
-	LatencyMS    float64    `json:"latencyMs,omitempty"`
-	Reason       string     `json:"reason,omitempty"`
+	views.Audit
+
+	Pause string `json:"approval,omitempty"`
 }
 
 func newAuditView(row store.Audit) auditView {
-	return auditView{
-		ID: row.ID, At: utc(row.At), Account: row.Identity.Account, Organisation: row.Identity.Organisation, Principal: row.Principal,
-		Name: row.Name, Via: row.Via, Action: row.Action, Session: row.Session, Execution: row.Execution, Pause: row.Pause,
-		Address: row.Address, Digest: row.Digest, Policy: row.Policy, Outcome: row.Outcome,
-		LatencyMS: float64(row.Latency.Microseconds()) / 1000, Reason: row.Reason,
-	}
+	return auditView{Audit: views.AuditOf(row), Pause: row.Pause}
 }
 
 func newAuditList(a *App) *cobra.Command {

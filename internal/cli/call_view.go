@@ -5,16 +5,17 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 	"github.com/holdfast-mcp/holdfast/internal/executions"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 )
 
 // callView tells how a call stands.
 type callView struct {
-	Approval  string            `json:"approval,omitempty"` // what was decided on, or what waits
-	Execution string            `json:"execution,omitempty"`
-	Address   string            `json:"address"`
-	Status    executions.Status `json:"status"`
-	Outcome   *approval.Outcome `json:"outcome"`
-	Decision  *decisionView     `json:"decision,omitempty"`
+	Approval  string              `json:"approval,omitempty"` // what was decided on, or what waits
+	Execution string              `json:"execution,omitempty"`
+	Address   string              `json:"address"`
+	Status    executions.Status   `json:"status"`
+	Outcome   *approval.Outcome   `json:"outcome"`
+	Decision  *views.DecisionView `json:"decision,omitempty"`
 	// Text and Structured are what the call's client is told.
 	Text       string `json:"text"`
 	Structured any    `json:"structured"`
@@ -28,12 +29,12 @@ func (a *App) newCallView(who executions.Caller, report executions.Report) callV
 	}
 	v := callView{
 		Execution: report.Key, Address: report.Address, Status: report.Status, Outcome: report.Outcome, Text: rendered.Text,
-		Structured: rendered.Structured, IsError: rendered.IsError, Decision: newDecisionView(report.Conflict),
+		Structured: rendered.Structured, IsError: rendered.IsError, Decision: views.DecisionOf(report.Conflict),
 	}
 	if p := report.Pause; p != nil {
 		v.Approval = p.ID
 		if p.Decision != nil {
-			v.Decision = newDecisionView(p.Decision)
+			v.Decision = views.DecisionOf(p.Decision)
 		}
 	}
 	return v

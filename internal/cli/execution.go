@@ -7,6 +7,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 )
 
 func newExecution(a *App) *cobra.Command {
@@ -23,17 +24,8 @@ func newExecution(a *App) *cobra.Command {
 
 // executionView is one execution.
 type executionView struct {
-	Key           string            `json:"key"`
-	Address       string            `json:"address"`
-	Status        string            `json:"status"`
-	Account       string            `json:"account"`
-	Organisation  string            `json:"organisation"`
-	Session       string            `json:"session,omitempty"`
-	Mode          approval.Mode     `json:"mode"`
-	Client        string            `json:"client,omitempty"`
-	Digest        string            `json:"digest"`
-	Policy        string            `json:"policy"`
-	CreatedAt     *time.Time        `json:"createdAt"`
+	views.Execution
+
 	SettledAt     *time.Time        `json:"settledAt"`
 	RetainedUntil *time.Time        `json:"retainedUntil"`
 	Outcome       *approval.Outcome `json:"outcome"`
@@ -41,8 +33,7 @@ type executionView struct {
 
 func newExecutionView(row store.Execution) executionView {
 	return executionView{
-		Key: row.Key, Address: row.Address, Status: row.Status, Account: row.Identity.Account, Organisation: row.Identity.Organisation,
-		Session: row.Session, Mode: row.Mode, Client: row.Client, Digest: row.Digest, Policy: row.Policy, CreatedAt: utc(row.CreatedAt),
-		SettledAt: utc(row.SettledAt), RetainedUntil: utc(row.Retained), Outcome: row.Outcome,
+		Execution: views.ExecutionOf(row), SettledAt: views.Moment(row.SettledAt), RetainedUntil: views.Moment(row.Retained),
+		Outcome: row.Outcome,
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 	"github.com/holdfast-mcp/holdfast/workflows/execution"
 )
 
@@ -106,11 +107,11 @@ func (a *App) printExecution(v executionDetail) error {
 	return err
 }
 
-func decidedBy(d *decisionView) string {
+func decidedBy(d *views.DecisionView) string {
 	if d == nil {
 		return ""
 	}
-	text := " by " + d.who()
+	text := " by " + d.Who()
 	if d.Reason != "" {
 		text += ": " + d.Reason
 	}

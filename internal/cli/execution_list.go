@@ -7,17 +7,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 )
-
-// executionStates are what an execution's status can be.
-func executionStates() []string {
-	return []string{
-		"running", "waiting", string(approval.OutcomeCompleted), string(approval.OutcomeFailed), string(approval.OutcomeDeclined),
-		string(approval.OutcomeCancelled), string(approval.OutcomeExpired), string(approval.OutcomeUnknown),
-	}
-}
 
 func newExecutionList(a *App) *cobra.Command {
 	var (
@@ -34,8 +26,8 @@ func newExecutionList(a *App) *cobra.Command {
 		Args: noArguments,
 	}
 	cmd.RunE = a.with(func(ctx context.Context, s *session, _ []string) error {
-		if state != "" && !slices.Contains(executionStates(), state) {
-			return usagef("--state must be one of %v", executionStates())
+		if state != "" && !slices.Contains(views.ExecutionStates(), state) {
+			return usagef("--state must be one of %v", views.ExecutionStates())
 		}
 		if err := limit.check(); err != nil {
 			return err
@@ -60,7 +52,7 @@ func newExecutionList(a *App) *cobra.Command {
 		return a.printExecutions(views)
 	})
 	flags := cmd.Flags()
-	flags.StringVar(&state, "state", "", "only in this state: "+strings.Join(executionStates(), ", "))
+	flags.StringVar(&state, "state", "", "only in this state: "+strings.Join(views.ExecutionStates(), ", "))
 	flags.StringVar(&filter.Address, "tool", "", "only of this tool's address")
 	flags.StringVar(&filter.Session, "session", "", "only of this MCP session")
 	flags.StringVar(&filter.Organisation, "organisation", "", "only of this organisation")

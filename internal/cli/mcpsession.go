@@ -7,8 +7,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 )
 
 func newMCPSession(a *App) *cobra.Command {
@@ -25,25 +25,13 @@ func newMCPSession(a *App) *cobra.Command {
 
 // mcpSessionView is one session of an MCP client.
 type mcpSessionView struct {
-	ID           string        `json:"id"`
-	Account      string        `json:"account"`
-	Organisation string        `json:"organisation"`
-	Mode         approval.Mode `json:"mode"`
-	Resource     string        `json:"resource"`
-	Role         string        `json:"role"`
-	Client       string        `json:"client,omitempty"`
-	Protocol     string        `json:"protocol,omitempty"`
-	CreatedAt    *time.Time    `json:"createdAt"`
-	LastSeenAt   *time.Time    `json:"lastSeenAt"`
-	TerminatedAt *time.Time    `json:"terminatedAt"`
+	views.Session
+
+	TerminatedAt *time.Time `json:"terminatedAt"`
 }
 
 func newMCPSessionView(row store.Session) mcpSessionView {
-	return mcpSessionView{
-		ID: row.ID, Account: row.Identity.Account, Organisation: row.Identity.Organisation, Mode: row.Mode, Resource: row.Resource,
-		Role: row.Role, Client: row.Client, Protocol: row.Protocol, CreatedAt: utc(row.CreatedAt), LastSeenAt: utc(row.LastSeenAt),
-		TerminatedAt: utc(row.TerminatedAt),
-	}
+	return mcpSessionView{Session: views.SessionOf(row), TerminatedAt: views.Moment(row.TerminatedAt)}
 }
 
 // mcpSession reads the row of an id.

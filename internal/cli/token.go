@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/auth"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 )
 
 // tokenLimit bounds what a token command does in the store.
@@ -31,18 +32,10 @@ type tokenView struct {
 
 func newTokenView(row store.APIToken, now time.Time) tokenView {
 	return tokenView{
-		ID: row.ID, Name: row.Name, Role: row.Role, Account: row.Account, Live: auth.Live(row, now), CreatedAt: utc(row.CreatedAt),
-		CreatedBy: row.CreatedBy, ExpiresAt: utc(row.ExpiresAt), LastUsedAt: utc(row.LastUsedAt), RevokedAt: utc(row.RevokedAt),
+		ID: row.ID, Name: row.Name, Role: row.Role, Account: row.Account, Live: auth.Live(row, now),
+		CreatedAt: views.Moment(row.CreatedAt), CreatedBy: row.CreatedBy, ExpiresAt: views.Moment(row.ExpiresAt),
+		LastUsedAt: views.Moment(row.LastUsedAt), RevokedAt: views.Moment(row.RevokedAt),
 	}
-}
-
-// utc is a time for programs; nil where there is none.
-func utc(at time.Time) *time.Time {
-	if at.IsZero() {
-		return nil
-	}
-	at = at.UTC()
-	return &at
 }
 
 func newToken(a *App) *cobra.Command {

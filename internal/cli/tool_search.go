@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/catalog"
 	"github.com/holdfast-mcp/holdfast/internal/domain/policy"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 )
 
 const (
@@ -20,11 +21,8 @@ const (
 
 // toolView is one tool, with what the rules say of a call of it.
 type toolView struct {
-	Address     string             `json:"address"`
-	Source      string             `json:"source"`
-	Title       string             `json:"title,omitempty"`
-	Description string             `json:"description,omitempty"`
-	Annotations policy.Annotations `json:"annotations"`
+	views.Tool
+
 	// Effect is allow, ask or deny, for this command line.
 	Effect policy.Effect `json:"effect"`
 	Why    string        `json:"why"`
@@ -67,10 +65,7 @@ func newToolSearch(a *App) *cobra.Command {
 }
 
 func newToolView(tool catalog.Tool, verdict policy.Verdict) toolView {
-	return toolView{
-		Address: tool.Address, Source: tool.Source, Title: tool.Title, Description: tool.Description, Annotations: tool.Annotations,
-		Effect: verdict.Effect, Why: verdict.Reason, Input: tool.Input,
-	}
+	return toolView{Tool: views.ToolOf(tool), Effect: verdict.Effect, Why: verdict.Reason, Input: tool.Input}
 }
 
 func (a *App) printTools(views []toolView) error {
