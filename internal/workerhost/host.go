@@ -21,6 +21,13 @@ import (
 // heartbeatThrottle is how long the SDK may keep a heartbeat back. A watch beats every 5 s and is given up after 15 s.
 const heartbeatThrottle = 5 * time.Second
 
+// How many requests for workflow tasks are open at once.
+const (
+	pollersFirst = 4
+	pollersLeast = 2
+	pollersMost  = 16
+)
+
 // Registrar makes activities known to a worker under their names.
 type Registrar interface {
 	Register(r worker.ActivityRegistry)
@@ -58,6 +65,11 @@ func New(c client.Client, o Options, log *slog.Logger, activities ...Registrar) 
 		WorkerStopTimeout:                  o.StopTimeout,
 		DisableRegistrationAliasing:        true,
 		MaxHeartbeatThrottleInterval:       heartbeatThrottle,
+		// The SDK's two usual pollers both ask for the next tasks of what runs here while there is a backlog of these, and may then wait
+		// a whole minute for one, in which nothing new is begun. Pollers that scale are kept apart.
+		WorkflowTaskPollerBehavior: worker.NewPollerBehaviorAutoscaling(worker.PollerBehaviorAutoscalingOptions{
+			InitialNumberOfPollers: pollersFirst, MinimumNumberOfPollers: pollersLeast, MaximumNumberOfPollers: pollersMost,
+		}),
 		OnFatalError: func(err error) {
 			h.running.Store(false)
 			log.Error("worker cannot go on", "error", err)
