@@ -14,7 +14,9 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
+	"github.com/holdfast-mcp/holdfast/internal/domain/text"
 	"github.com/holdfast-mcp/holdfast/internal/searchattr"
+	"github.com/holdfast-mcp/holdfast/internal/temporalclient/ask"
 )
 
 var (
@@ -28,7 +30,6 @@ var (
 
 const (
 	queryDeadline = 10 * time.Second
-	queryTry      = 2 * time.Second
 	resendTries   = 8
 	resendPause   = 250 * time.Millisecond
 )
@@ -66,7 +67,7 @@ func (c *Client) startOptions(key delivery.Key, engineID string) client.StartWor
 		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE,
 		TypedSearchAttributes:    temporal.NewSearchAttributes(attributes...),
-		StaticSummary:            clip(fmt.Sprintf("MCP server %s of workspace %s", key.Name, key.Workspace), 120),
+		StaticSummary:            text.Clip(fmt.Sprintf("MCP server %s of workspace %s", key.Name, key.Workspace), 120),
 		StaticDetails:            fmt.Sprintf("Keeps `%s` registered in the engine for `%s`.", key.Name, key.Directory),
 	}
 }
@@ -103,10 +104,10 @@ type request struct {
 
 // update sends a request under its id and waits for the answer. While the run is being replaced it sends again under
 // the same id.
-func (c *Client) update(ctx context.Context, key delivery.Key, ask request, out any) error {
+func (c *Client) update(ctx context.Context, key delivery.Key, sent request, out any) error {
 	var err error
 	for range resendTries {
-		if err = c.updateOnce(ctx, key, ask, out); !replaced(err) {
+		if err = c.updateOnce(ctx, key, sent, out); !replaced(err) {
 			break
 		}
 		select {
@@ -115,27 +116,19 @@ func (c *Client) update(ctx context.Context, key delivery.Key, ask request, out 
 		case <-time.After(resendPause):
 		}
 	}
-	return explain(ask.name+" connection", err)
+	return explain(sent.name+" connection", err)
 }
 
-func (c *Client) updateOnce(ctx context.Context, key delivery.Key, ask request, out any) error {
+func (c *Client) updateOnce(ctx context.Context, key delivery.Key, sent request, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, UpdateWait+queryDeadline)
 	defer cancel()
-	handle, err := c.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: ID(key), UpdateID: ask.id, UpdateName: ask.name, Args: []any{ask.in},
-		WaitForStage: client.WorkflowUpdateStageCompleted,
-	})
-	if err != nil {
-		return err
-	}
-	return handle.Get(ctx, out)
+	return ask.Update(ctx, c.temporal, ask.Request{WorkflowID: ID(key), Name: sent.name, ID: sent.id, Arg: sent.in}, out)
 }
 
 // replaced reports whether a request met a run that was just being replaced.
 func replaced(err error) bool {
 	var app *temporal.ApplicationError
-	return errors.As(err, &app) &&
-		(app.Type() == ErrTypeRollingOver || app.Type() == "AcceptedUpdateCompletedWorkflow")
+	return ask.CutShort(err) || errors.As(err, &app) && app.Type() == ErrTypeRollingOver
 }
 
 // MarkStale distrusts what was delivered.
@@ -172,26 +165,11 @@ func (c *Client) Projection(ctx context.Context, key delivery.Key) (Projection, 
 	return out, c.query(ctx, workflow.Execution{ID: ID(key)}, &out, QueryProjection)
 }
 
-// ask sends a query, again after [queryTry] while there is time: now and then a server does not hand one on that comes
-// together with a workflow task (seen with 1.29.1), and the next is answered in milliseconds.
-func (c *Client) ask(
-	ctx context.Context, run workflow.Execution, name string, args ...any,
-) (converter.EncodedValue, error) {
-	for {
-		try, cancel := context.WithTimeout(ctx, queryTry)
-		value, err := c.temporal.QueryWorkflow(try, run.ID, run.RunID, name, args...)
-		cancel()
-		if err == nil || ctx.Err() != nil || !noWorker(err) {
-			return value, err
-		}
-	}
-}
-
 // query asks one run; without a run id, the current one.
 func (c *Client) query(ctx context.Context, run workflow.Execution, out any, name string, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, queryDeadline)
 	defer cancel()
-	value, err := c.ask(ctx, run, name, args...)
+	value, err := ask.Query(ctx, c.temporal, ask.Question{WorkflowID: run.ID, RunID: run.RunID, Name: name, Args: args}, noWorker)
 	if err != nil {
 		return explain("query connection", err)
 	}
@@ -239,16 +217,12 @@ func explainCall(op string, err error) error {
 
 // explain turns what Temporal says into what a caller can act on.
 func explain(op string, err error) error {
-	var (
-		notFound *serviceerror.NotFound
-		notReady *serviceerror.WorkflowNotReady
-	)
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &notFound):
+	case ask.NotFound(err):
 		return fmt.Errorf("%s: %w", op, ErrNotFound)
-	case errors.As(err, &notReady), replaced(err):
+	case ask.Is[*serviceerror.WorkflowNotReady](err), replaced(err):
 		return fmt.Errorf("%s: %w", op, ErrBusy)
 	case noWorker(err):
 		return fmt.Errorf("%s: %w", op, ErrNoWorker)
@@ -259,24 +233,5 @@ func explain(op string, err error) error {
 
 // noWorker reports whether Temporal took the request and nobody served it in time.
 func noWorker(err error) bool {
-	var (
-		deadline *serviceerror.DeadlineExceeded
-		timeout  *client.WorkflowUpdateServiceTimeoutOrCanceledError
-		failed   *serviceerror.QueryFailed
-	)
-	if errors.As(err, &failed) {
-		return false
-	}
-	return errors.As(err, &deadline) || errors.As(err, &timeout) || errors.Is(err, context.DeadlineExceeded)
-}
-
-func clip(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	runes := []rune(s)
-	if len(runes) <= most {
-		return s
-	}
-	return string(runes[:most-1]) + "…"
+	return !ask.Is[*serviceerror.QueryFailed](err) && (ask.Late(err) || ask.UpdateLate(err))
 }

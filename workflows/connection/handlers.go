@@ -5,6 +5,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
+	"github.com/holdfast-mcp/holdfast/internal/domain/text"
 )
 
 // register installs every handler before the first blocking call, so that nothing sent with the start is lost.
@@ -38,7 +39,7 @@ func receive[T any](ctx workflow.Context, name string, take func(T)) {
 }
 
 func (c *connection) onMarkStale(in MarkStale) {
-	in.Reason = clip(in.Reason, mostWords)
+	in.Reason = text.Clip(in.Reason, mostWords)
 	c.Intents.Stale = &in
 }
 
@@ -47,7 +48,7 @@ func (c *connection) onDesiredChanged(in DesiredChanged) {
 	if known && !c.Intents.Remove {
 		return
 	}
-	c.Intents.Load, c.Intents.Trigger = true, clip(in.Trigger, mostWords)
+	c.Intents.Load, c.Intents.Trigger = true, text.Clip(in.Trigger, mostWords)
 }
 
 func (c *connection) onEngineEvent(in EngineEvent) {
@@ -59,7 +60,7 @@ func (c *connection) onEngineEvent(in EngineEvent) {
 		// replaced: worth a look after it, not a second delivery over a client that is well.
 		in.Generation = 0
 	}
-	in.Reason = clip(in.Reason, mostWords)
+	in.Reason = text.Clip(in.Reason, mostWords)
 	c.Intents.Events = append(c.Intents.Events, in)
 }
 
@@ -161,7 +162,7 @@ func (c *connection) serve(ctx workflow.Context, kind string, ask func()) (Healt
 
 func trigger(in Request, otherwise string) string {
 	if in.Trigger != "" {
-		return clip(in.Trigger, mostWords)
+		return text.Clip(in.Trigger, mostWords)
 	}
 	return otherwise
 }

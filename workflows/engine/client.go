@@ -6,11 +6,11 @@ import (
 	"fmt"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/holdfast-mcp/holdfast/internal/searchattr"
+	"github.com/holdfast-mcp/holdfast/internal/temporalclient/ask"
 )
 
 // ErrNotFound means that no watch of this engine is known to Temporal.
@@ -48,9 +48,8 @@ func (c *Client) Ensure(ctx context.Context, engineID string) error {
 // Running asks Temporal whether the engine's watch runs; no worker is needed.
 func (c *Client) Running(ctx context.Context, engineID string) (bool, error) {
 	described, err := c.temporal.DescribeWorkflow(ctx, ID(engineID), "")
-	var notFound *serviceerror.NotFound
 	switch {
-	case errors.As(err, &notFound):
+	case ask.NotFound(err):
 		return false, nil
 	case err != nil:
 		return false, fmt.Errorf("look for watch of engine: %w", err)
@@ -61,9 +60,8 @@ func (c *Client) Running(ctx context.Context, engineID string) (bool, error) {
 // Snapshot asks the watch how it stands.
 func (c *Client) Snapshot(ctx context.Context, engineID string) (Snapshot, error) {
 	value, err := c.temporal.QueryWorkflow(ctx, ID(engineID), "", QuerySnapshot)
-	var notFound *serviceerror.NotFound
 	switch {
-	case errors.As(err, &notFound):
+	case ask.NotFound(err):
 		return Snapshot{}, fmt.Errorf("query watch of engine: %w", ErrNotFound)
 	case err != nil:
 		return Snapshot{}, fmt.Errorf("query watch of engine: %w", err)

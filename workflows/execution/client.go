@@ -12,7 +12,9 @@ import (
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
+	"github.com/holdfast-mcp/holdfast/internal/domain/text"
 	"github.com/holdfast-mcp/holdfast/internal/searchattr"
+	"github.com/holdfast-mcp/holdfast/internal/temporalclient/ask"
 )
 
 var (
@@ -28,7 +30,6 @@ const (
 	startDeadline  = 15 * time.Second
 	updateDeadline = 30 * time.Second
 	queryDeadline  = 10 * time.Second
-	queryTry       = 2 * time.Second
 	resendTries    = 4
 	resendPause    = 250 * time.Millisecond
 )
@@ -63,11 +64,10 @@ func (c *Client) Start(ctx context.Context, in Input) error {
 		TaskQueue:             c.taskQueue,
 		WorkflowIDReusePolicy: enumspb.WORKFLOW_ID_REUSE_POLICY_REJECT_DUPLICATE,
 		TypedSearchAttributes: temporal.NewSearchAttributes(attributes...),
-		StaticSummary:         clip(summary, 120),
+		StaticSummary:         text.Clip(summary, 120),
 		StaticDetails:         fmt.Sprintf("Calls `%s`, at most once for each decision. Digest of the call: `%s`.", in.Address, in.Digest),
 	}, WorkflowName, in)
-	var started *serviceerror.WorkflowExecutionAlreadyStarted
-	if errors.As(err, &started) {
+	if ask.Is[*serviceerror.WorkflowExecutionAlreadyStarted](err) {
 		return nil
 	}
 	return explain("start execution", err)
@@ -142,14 +142,13 @@ type update struct {
 
 // update sends an update under its id and waits for its answer. One that met a run that was just ending is sent again: the answer
 // is then that of the run's end.
-func (c *Client) update(ctx context.Context, key string, ask update, out any) error {
+func (c *Client) update(ctx context.Context, key string, sent update, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, updateDeadline)
 	defer cancel()
 	var err error
 	for range resendTries {
-		err = c.updateOnce(ctx, key, ask, out)
-		var app *temporal.ApplicationError
-		if !errors.As(err, &app) || app.Type() != "AcceptedUpdateCompletedWorkflow" {
+		err = ask.Update(ctx, c.temporal, ask.Request{WorkflowID: ID(key), Name: sent.name, ID: sent.id, Arg: sent.in}, out)
+		if !ask.CutShort(err) {
 			break
 		}
 		select {
@@ -158,20 +157,8 @@ func (c *Client) update(ctx context.Context, key string, ask update, out any) er
 		case <-time.After(resendPause):
 		}
 	}
-	var notFound *serviceerror.NotFound
-	if errors.As(err, &notFound) {
+	if ask.NotFound(err) {
 		return errClosed
 	}
 	return err
-}
-
-func (c *Client) updateOnce(ctx context.Context, key string, ask update, out any) error {
-	handle, err := c.temporal.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: ID(key), UpdateID: ask.id, UpdateName: ask.name, Args: []any{ask.in},
-		WaitForStage: client.WorkflowUpdateStageCompleted,
-	})
-	if err != nil {
-		return err
-	}
-	return handle.Get(ctx, out)
 }

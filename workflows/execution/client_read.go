@@ -8,11 +8,10 @@ import (
 
 	enumspb "go.temporal.io/api/enums/v1"
 	"go.temporal.io/api/serviceerror"
-	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
+	"github.com/holdfast-mcp/holdfast/internal/temporalclient/ask"
 )
 
 // CodeRunEnded is the code of the outcome of an execution whose run was ended by an operator of Temporal, without a result.
@@ -79,8 +78,7 @@ func (c *Client) read(ctx context.Context, key, query string, out any, take func
 	}
 	if d.Running {
 		err = c.query(ctx, key, query, out)
-		var notFound *serviceerror.NotFound
-		if !errors.As(err, &notFound) {
+		if !ask.NotFound(err) {
 			return err
 		}
 	}
@@ -91,25 +89,15 @@ func (c *Client) read(ctx context.Context, key, query string, out any, take func
 	return err
 }
 
-// query asks again while there is time: now and then a server does not hand a query on that comes together with a workflow task.
+// query asks a run, again while there is time.
 func (c *Client) query(ctx context.Context, key, name string, out any) error {
 	ctx, cancel := context.WithTimeout(ctx, queryDeadline)
 	defer cancel()
-	for {
-		value, err := c.queryOnce(ctx, key, name)
-		if err == nil {
-			return value.Get(out)
-		}
-		if ctx.Err() != nil || !noAnswer(err) {
-			return err
-		}
+	value, err := ask.Query(ctx, c.temporal, ask.Question{WorkflowID: ID(key), Name: name}, noAnswer)
+	if err != nil {
+		return err
 	}
-}
-
-func (c *Client) queryOnce(ctx context.Context, key, name string) (converter.EncodedValue, error) {
-	ctx, cancel := context.WithTimeout(ctx, queryTry)
-	defer cancel()
-	return c.temporal.QueryWorkflow(ctx, ID(key), "", name)
+	return value.Get(out)
 }
 
 // result is that of a run that has ended.
@@ -140,16 +128,13 @@ func (c *Client) result(ctx context.Context, key string) (Snapshot, error) {
 
 // explain turns what Temporal says into what a caller can act on.
 func explain(op string, err error) error {
-	var (
-		notFound *serviceerror.NotFound
-		app      *temporal.ApplicationError
-	)
+	var app *temporal.ApplicationError
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, ErrNotFound), errors.Is(err, ErrUnavailable):
 		return fmt.Errorf("%s: %w", op, err)
-	case errors.As(err, &notFound), errors.As(err, &app) && app.Type() == ErrTypeNoPause:
+	case ask.NotFound(err), errors.As(err, &app) && app.Type() == ErrTypeNoPause:
 		return fmt.Errorf("%s: %w", op, ErrNotFound)
 	case errors.As(err, &app) && app.Type() == ErrTypeBadDecision:
 		return fmt.Errorf("%s: %w: %s", op, approval.ErrBadDecision, app.Message())
@@ -164,14 +149,5 @@ func explain(op string, err error) error {
 
 // noAnswer reports whether a request was not served in time, or did not reach anybody.
 func noAnswer(err error) bool {
-	var (
-		deadline    *serviceerror.DeadlineExceeded
-		canceled    *serviceerror.Canceled
-		unavailable *serviceerror.Unavailable
-		notReady    *serviceerror.WorkflowNotReady
-		exhausted   *serviceerror.ResourceExhausted
-		timeout     *client.WorkflowUpdateServiceTimeoutOrCanceledError
-	)
-	return errors.As(err, &deadline) || errors.As(err, &canceled) || errors.As(err, &unavailable) || errors.As(err, &notReady) ||
-		errors.As(err, &exhausted) || errors.As(err, &timeout) || errors.Is(err, context.DeadlineExceeded)
+	return ask.Unserved(err) || ask.UpdateLate(err) || ask.Is[*serviceerror.ResourceExhausted](err)
 }

@@ -1,6 +1,7 @@
 package execution
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/holdfast-mcp/holdfast/internal/domain/text"
 	"github.com/holdfast-mcp/holdfast/internal/searchattr"
 )
 
@@ -82,7 +84,7 @@ func (e *execution) card() string {
 	fmt.Fprintf(&b, "**%s** — %s\n\n", e.state(), e.in.Address)
 	line := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "- %s: %s\n", name, clip(strings.Join(strings.Fields(value), " "), cardWords))
+			fmt.Fprintf(&b, "- %s: %s\n", name, text.Clip(strings.Join(strings.Fields(value), " "), cardWords))
 		}
 	}
 	if o := e.run.Outcome; o != nil {
@@ -93,7 +95,7 @@ func (e *execution) card() string {
 		line(name, p.Request.Message)
 		switch {
 		case p.Decision != nil:
-			line(name+" decided", fmt.Sprintf("%s by %s", p.Decision.Action, orElse(p.Decision.Name, p.Decision.By)))
+			line(name+" decided", fmt.Sprintf("%s by %s", p.Decision.Action, cmp.Or(p.Decision.Name, p.Decision.By)))
 			line(name+" reason", p.Decision.Reason)
 		case p.Expired:
 			line(name+" expired", p.Deadline.UTC().Format(cardTime))
@@ -107,19 +109,4 @@ func (e *execution) card() string {
 	line("session", e.in.Session)
 	line("digest", e.in.Digest)
 	return b.String()
-}
-
-func orElse(s, otherwise string) string {
-	if s != "" {
-		return s
-	}
-	return otherwise
-}
-
-func clip(s string, most int) string {
-	runes := []rune(s)
-	if len(runes) <= most {
-		return s
-	}
-	return string(runes[:most-1]) + "…"
 }

@@ -7,8 +7,9 @@ import (
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
-	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/sdk/client"
+
+	"github.com/holdfast-mcp/holdfast/internal/temporalclient/ask"
 )
 
 // ErrNotFound means that no fleet workflow of this installation is known to Temporal.
@@ -110,8 +111,7 @@ func (c *Client) Snapshot(ctx context.Context) (Snapshot, error) {
 }
 
 func explain(op string, err error) error {
-	var notFound *serviceerror.NotFound
-	if errors.As(err, &notFound) {
+	if ask.NotFound(err) {
 		err = ErrNotFound
 	}
 	return fmt.Errorf("%s: %w", op, err)

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -11,11 +12,12 @@ import (
 	"go.temporal.io/api/serviceerror"
 	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
-	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
+	"github.com/holdfast-mcp/holdfast/internal/domain/text"
 	"github.com/holdfast-mcp/holdfast/internal/searchattr"
+	"github.com/holdfast-mcp/holdfast/internal/temporalclient/ask"
 )
 
 var (
@@ -29,7 +31,6 @@ const (
 	callTimeout = 15 * time.Second
 	// leasesWithin bounds the query of leases: who asks goes on without an answer.
 	leasesWithin = 5 * time.Second
-	queryTry     = 2 * time.Second
 	listDefault  = 100
 	listMost     = 1000
 )
@@ -58,7 +59,7 @@ func (c *Client) Touch(ctx context.Context, in Input, touch Touch) error {
 		TypedSearchAttributes: temporal.NewSearchAttributes(
 			searchattr.Session.ValueSet(in.ID), searchattr.Owner.ValueSet(searchattr.OwnerOf(in.Identity)), searchattr.State.ValueSet(StateActive),
 		),
-		StaticSummary: "MCP session of " + clip(orElse(in.Client, "a client"), 100),
+		StaticSummary: "MCP session of " + text.Clip(cmp.Or(in.Client, "a client"), 100),
 	}, WorkflowName, in)
 	return explain("touch session", err)
 }
@@ -94,23 +95,13 @@ func (c *Client) Snapshot(ctx context.Context, id string) (Snapshot, error) {
 	return out, nil
 }
 
-// query asks again while there is time: now and then a server does not hand a query on that comes together with a workflow task.
+// query asks again while there is time.
 func (c *Client) query(ctx context.Context, id, name string, out any) error {
-	for {
-		value, err := c.queryOnce(ctx, id, name)
-		if err == nil {
-			return value.Get(out)
-		}
-		if ctx.Err() != nil || !noAnswer(err) {
-			return err
-		}
+	value, err := ask.Query(ctx, c.temporal, ask.Question{WorkflowID: ID(id), Name: name}, ask.Unserved)
+	if err != nil {
+		return err
 	}
-}
-
-func (c *Client) queryOnce(ctx context.Context, id, name string) (converter.EncodedValue, error) {
-	ctx, cancel := context.WithTimeout(ctx, queryTry)
-	defer cancel()
-	return c.temporal.QueryWorkflow(ctx, ID(id), "", name)
+	return value.Get(out)
 }
 
 // Filter narrows a list. Empty fields do not.
@@ -178,44 +169,14 @@ func (c *Client) where(f Filter) string {
 }
 
 func explain(op string, err error) error {
-	var (
-		notFound *serviceerror.NotFound
-		started  *serviceerror.WorkflowExecutionAlreadyStarted
-	)
 	switch {
 	case err == nil:
 		return nil
-	case errors.As(err, &notFound), errors.As(err, &started):
+	case ask.NotFound(err), ask.Is[*serviceerror.WorkflowExecutionAlreadyStarted](err):
 		return fmt.Errorf("%s: %w", op, ErrNotFound)
-	case noAnswer(err):
+	case ask.Unserved(err):
 		return fmt.Errorf("%s: %w (%w)", op, ErrUnavailable, err)
 	default:
 		return fmt.Errorf("%s: %w", op, err)
 	}
-}
-
-func noAnswer(err error) bool {
-	var (
-		deadline    *serviceerror.DeadlineExceeded
-		canceled    *serviceerror.Canceled
-		unavailable *serviceerror.Unavailable
-		notReady    *serviceerror.WorkflowNotReady
-	)
-	return errors.As(err, &deadline) || errors.As(err, &canceled) || errors.As(err, &unavailable) || errors.As(err, &notReady) ||
-		errors.Is(err, context.DeadlineExceeded)
-}
-
-func orElse(s, otherwise string) string {
-	if s != "" {
-		return s
-	}
-	return otherwise
-}
-
-func clip(s string, most int) string {
-	runes := []rune(s)
-	if len(runes) <= most {
-		return s
-	}
-	return string(runes[:most-1]) + "…"
 }
