@@ -91,6 +91,7 @@ type Endpoint struct {
 	owner     string // of the streams that this process works on
 	residents residents
 	modern    http.Handler
+	servers   modernServers
 	keeper    keeper
 
 	draining chan struct{} // closed when no request is admitted any more

@@ -20,8 +20,8 @@ type Meta struct {
 	Protocol  string
 }
 
-// Host is what the endpoint serves. Both are asked once for each runtime that is built: at initialize and at each wake-up, and for
-// each request of the stateless protocol.
+// Host is what the endpoint serves. Both are asked once for each runtime that is built: at initialize and at each wake-up. For
+// the stateless protocol the first is asked for each request, and the second for a sender's requests of a few seconds.
 type Host interface {
 	// ResolveMeta completes what the endpoint knows, or refuses.
 	ResolveMeta(ctx context.Context, meta Meta) (Meta, error)

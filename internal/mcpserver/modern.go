@@ -22,7 +22,7 @@ func (e *Endpoint) newModern() http.Handler {
 	})
 }
 
-// postModern serves one request of the stateless protocol: its server is built for it alone.
+// postModern serves one request of the stateless protocol: its server is of its sender alone.
 func (e *Endpoint) postModern(w http.ResponseWriter, q *request, body []byte, m *message) error {
 	meta := e.metaOf(q, nil)
 	meta.Protocol, meta.Client = aboutOf(m.params)
@@ -33,18 +33,10 @@ func (e *Endpoint) postModern(w http.ResponseWriter, q *request, body []byte, m 
 	if err != nil {
 		return err
 	}
-	server, err := e.Host.BuildServer(q.Context(), meta)
+	server, err := e.modernServer(q.Context(), meta, q.who)
 	if err != nil {
 		return err
 	}
-	server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
-		return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
-			if extra := req.GetExtra(); extra != nil {
-				extra.TokenInfo = tokenInfo(q.who)
-			}
-			return next(e.withCaller(ctx, q.who), method, req)
-		}
-	})
 	ctx, cancel := e.untilStopped(context.WithValue(q.Context(), modernServerKey{}, server))
 	defer cancel()
 	r := q.WithContext(ctx)
