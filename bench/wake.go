@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"regexp"
 	"strconv"
@@ -44,11 +45,15 @@ func measureWake(ctx context.Context, b *bench) (Figure, error) {
 	if err != nil {
 		return figure, err
 	}
+	other.token = home.token // one client, wherever it asks
 	sessions := make([]string, b.wakes)
 	for i := range sessions {
 		if sessions[i], err = home.newSession(ctx); err != nil {
 			return figure, err
 		}
+	}
+	if n, err := home.resident(ctx); n == 0 || err != nil {
+		return figure, fmt.Errorf("count sessions in memory: %d of those just made: %w", n, errors.Join(err, errNoAnswer))
 	}
 	for _, each := range []struct {
 		name string
