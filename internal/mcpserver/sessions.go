@@ -26,6 +26,9 @@ type SessionWorkflows interface {
 	Terminate(ctx context.Context, sessionID string, terminate session.Terminate) error
 }
 
+// tellTimeout bounds how long the end of a session waits for its workflow to be told.
+const tellTimeout = 2 * time.Second
+
 // Retention are the ends of sessions that nobody ends.
 type Retention struct {
 	Unused   time.Duration // since the last use
@@ -90,6 +93,9 @@ func (d *DurableSessions) Terminate(ctx context.Context, id, by string, at time.
 	if _, err := d.store.TerminateSession(ctx, id, at); err != nil {
 		return fmt.Errorf("terminate session: %w", err)
 	}
+	// The row has ended it. Whoever ends a session waits for little, and less than 5 s where it is the go-sdk's client.
+	ctx, cancel := context.WithTimeout(ctx, tellTimeout)
+	defer cancel()
 	if err := d.workflows.Terminate(ctx, id, session.Terminate{By: by, Reason: "client"}); err != nil {
 		d.log.WarnContext(ctx, "session is terminated, but its workflow was not told", "error", err)
 	}

@@ -43,7 +43,7 @@ func (s *Server) ask(ctx context.Context, r *mcp.CallToolRequest, what string, g
 		RequestedSchema: json.RawMessage(`{"type":"object","properties":{"value":{"type":"string"}},"required":["value"]}`),
 	}
 	if !s.options.Stateless {
-		answer, err := r.Session.Elicit(ctx, question)
+		answer, err := s.elicit(ctx, r, question)
 		if err != nil {
 			return nil, nil, fmt.Errorf("ask for %s: %w", what, err)
 		}
@@ -66,6 +66,14 @@ func (s *Server) ask(ctx context.Context, r *mcp.CallToolRequest, what string, g
 	return nil, &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{what: question}, RequestState: string(state)}, nil
 }
 
+// elicit waits for an answer until the server closes: a caller that has gone is not noticed.
+func (s *Server) elicit(ctx context.Context, r *mcp.CallToolRequest, question *mcp.ElicitParams) (*mcp.ElicitResult, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(s.ending, cancel)()
+	return r.Session.Elicit(ctx, question)
+}
+
 func (s *Server) askURL(ctx context.Context, r *mcp.CallToolRequest, _ arguments) (*mcp.CallToolResult, error) {
 	question := &mcp.ElicitParams{Mode: "url", Message: "Authorize the upstream.", URL: PageURL, ElicitationID: "authorize-1"}
 	if s.options.Stateless {
@@ -76,7 +84,7 @@ func (s *Server) askURL(ctx context.Context, r *mcp.CallToolRequest, _ arguments
 		s.answered(answer.Action)
 		return text("page: " + answer.Action), nil
 	}
-	answer, err := r.Session.Elicit(ctx, question)
+	answer, err := s.elicit(ctx, r, question)
 	if err != nil {
 		return nil, fmt.Errorf("send to a page: %w", err)
 	}

@@ -53,6 +53,9 @@ type Server struct {
 	mcp      *mcp.Server
 	handler  *mcp.StreamableHTTPHandler
 	done     chan struct{}
+	// ending is over when the server closes: questions that nobody answers would keep their sessions for ever.
+	ending context.Context //nolint:containedctx // it is the server's own life
+	end    context.CancelFunc
 
 	mu        sync.Mutex
 	counts    Counts
@@ -78,6 +81,7 @@ func Start(options Options) (*Server, error) {
 		options: options, listener: listener, done: make(chan struct{}),
 		counts: newCounts(), released: map[string]chan struct{}{},
 	}
+	s.ending, s.end = context.WithCancel(context.Background())
 	s.mcp = mcp.NewServer(&mcp.Implementation{Name: "upstream", Version: "1"}, &mcp.ServerOptions{
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{ListChanged: true}},
 	})
@@ -102,6 +106,7 @@ func (s *Server) URL() string { return s.Base() + "/mcp" }
 // Close ends the server at once, and every call under way with it.
 func (s *Server) Close() {
 	s.releaseAll()
+	s.end()
 	_ = s.http.Close()
 	s.Forget()
 	select {

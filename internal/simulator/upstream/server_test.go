@@ -144,3 +144,34 @@ func counts(t *testing.T, server *upstream.Server) upstream.Counts {
 	require.NoError(t, json.Unmarshal(body, &counts))
 	return counts
 }
+
+func TestAServerClosesAlthoughNobodyAnswersItsQuestions(t *testing.T) {
+	t.Parallel()
+	server, err := upstream.Start(upstream.Options{})
+	require.NoError(t, err)
+	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
+		ElicitationHandler: func(ctx context.Context, _ *mcp.ElicitRequest) (*mcp.ElicitResult, error) {
+			<-ctx.Done()
+			return nil, ctx.Err()
+		},
+	})
+	session, err := client.Connect(t.Context(), &mcp.StreamableClientTransport{Endpoint: server.URL(), MaxRetries: -1}, nil)
+	require.NoError(t, err)
+	server.Intercept(func(method string, w http.ResponseWriter, _ *http.Request) bool {
+		if method != "notifications/cancelled" {
+			return false
+		}
+		w.WriteHeader(http.StatusAccepted) // the caller is as good as killed: nobody hears that it has gone
+		return true
+	})
+	leaving, leave := context.WithCancel(t.Context())
+	gone := make(chan error, 1)
+	go func() {
+		_, err := session.CallTool(leaving, &mcp.CallToolParams{Name: upstream.AskTwice})
+		gone <- err
+	}()
+	testkit.Eventually(t, time.Minute, func() bool { return server.Counts().Calls[upstream.AskTwice] == 1 }, "the tool asks")
+	leave()
+	require.Error(t, <-gone)
+	server.Close()
+}
