@@ -1,13 +1,11 @@
 package auth
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
 	"crypto/subtle"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -50,7 +48,7 @@ func (p *Provider) Finish(ctx context.Context, login Login, answer url.Values) (
 	if err := p.checkAnswer(told, login, answer); err != nil {
 		return Claims{}, err
 	}
-	ctx = context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: transport{p.client}})
+	ctx = context.WithValue(ctx, oauth2.HTTPClient, &http.Client{Transport: httpclient.Transport{Client: p.client, Op: "finish login"}})
 	token, err := p.flow(told, login.Callback).Exchange(ctx, answer.Get("code"), oauth2.VerifierOption(login.Verifier))
 	if err != nil {
 		return Claims{}, exchangeFault(err)
@@ -111,29 +109,4 @@ func exchangeFault(err error) error {
 		return unavailable(WhatProvider, errors.New("finish login: it answered with an error"))
 	}
 	return unavailable(WhatProvider, fmt.Errorf("finish login: %w", err))
-}
-
-// transport sends the requests of the OAuth library by our own client: with a deadline for the whole answer and a cap on its size.
-type transport struct{ client *httpclient.Client }
-
-// RoundTrip implements [http.RoundTripper].
-func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	var body []byte
-	if r.Body != nil {
-		defer func() { _ = r.Body.Close() }()
-		var err error
-		if body, err = io.ReadAll(r.Body); err != nil {
-			return nil, fmt.Errorf("read login request: %w", err)
-		}
-	}
-	answer, err := t.client.Do(r.Context(), httpclient.Request{
-		Op: "finish login", Method: r.Method, URL: r.URL, Header: r.Header, Body: body,
-	})
-	if err != nil && httpclient.KindOf(err) != httpclient.KindStatus {
-		return nil, err
-	}
-	return &http.Response{
-		StatusCode: answer.Status, Status: http.StatusText(answer.Status), Header: answer.Header, Proto: "HTTP/1.1", ProtoMajor: 1,
-		ProtoMinor: 1, Body: io.NopCloser(bytes.NewReader(answer.Body)), ContentLength: int64(len(answer.Body)), Request: r,
-	}, nil
 }

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/oauth2/clientcredentials"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/desired"
+	"github.com/holdfast-mcp/holdfast/internal/httpclient"
 )
 
 // grantSource gets tokens from an OAuth 2.0 token server.
@@ -30,10 +31,13 @@ func (s *Sources) newGrant(d desired.TokenSource) (Source, error) {
 	return &grantSource{is: d, sources: s}, nil
 }
 
-// client sends the requests of one mint.
+// client sends the requests of one mint. What the last answer told is put aside, also where the library does not pass it on.
 func (g *grantSource) client(is *told) *http.Client {
 	return &http.Client{
-		Transport: transport{client: g.sources.client, told: is},
+		Transport: httpclient.Transport{Client: g.sources.client, Op: "ask token server", Read: func(body []byte, contentType string) []byte {
+			*is, body = read(body, contentType)
+			return body
+		}},
 		// A followed redirect would carry the client's secret to a place that nobody configured.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
