@@ -29,21 +29,7 @@ func streamApprovals(a *API, w http.ResponseWriter, c *call) {
 		a.refuse(w, c.Request, asError(err))
 		return
 	}
-	if c.Method == http.MethodHead {
-		streamHeader(w)
-		return
-	}
-	if err := a.streams.take(c.principal.ID); err != nil {
-		a.refuse(w, c.Request, asError(err))
-		return
-	}
-	defer a.streams.give(c.principal.ID)
-	s := &approvalStream{feed: newFeed(a, c, w), whose: whose, after: after}
-	if err := s.first(c.Context()); err != nil {
-		a.refuse(w, c.Request, asError(err))
-		return
-	}
-	s.run(c.Context(), "approvals", s)
+	a.stream(c, w, "approvals", func(f feed) source { return &approvalStream{feed: f, whose: whose, after: after} })
 }
 
 // approvalStream is one reader's stream of approvals.

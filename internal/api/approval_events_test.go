@@ -18,7 +18,7 @@ import (
 const approvalEvents = "/api/v1/approvals/events"
 
 // follow opens a stream of a role's and sends its lines; the channel is closed with the stream.
-func (r *rig) follow(role auth.Role, path, last string) <-chan string {
+func (r *rig) follow(role auth.Role, path, last string) (lines <-chan string, end func()) {
 	r.t.Helper()
 	ctx, cancel := context.WithTimeout(r.t.Context(), 5*time.Minute)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.server.URL+path, nil)
@@ -49,7 +49,7 @@ func (r *rig) follow(role auth.Role, path, last string) <-chan string {
 		for range read { // until it is closed
 		}
 	})
-	return read
+	return read, cancel
 }
 
 // event is the next event of a stream.
@@ -81,7 +81,7 @@ func (r *rig) decided(id string) {
 func TestApprovalsAreFollowedFromWhatWaitsOn(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	lines := r.follow(auth.RoleCollaborator, approvalEvents, "")
+	lines, _ := r.follow(auth.RoleCollaborator, approvalEvents, "")
 	mark, name, data := event(t, lines)
 	require.Equal(t, "snapshot", name)
 	var snapshot listed
@@ -97,14 +97,14 @@ func TestApprovalsAreFollowedFromWhatWaitsOn(t *testing.T) {
 	r.decided(pauseID)
 	require.Greater(t, requireApproval(t, lines, pauseID, "decided"), first)
 
-	again := r.follow(auth.RoleCollaborator, approvalEvents, strconv.FormatInt(first, 10))
+	again, _ := r.follow(auth.RoleCollaborator, approvalEvents, strconv.FormatInt(first, 10))
 	requireApproval(t, again, pauseID, "decided")
-	made := r.follow(auth.RoleCollaborator, approvalEvents, "999999")
+	made, _ := r.follow(auth.RoleCollaborator, approvalEvents, "999999")
 	next(t, made, ": alive")
 	r.decided(approval.PauseID(key(1), 1))
 	requireApproval(t, made, approval.PauseID(key(1), 1), "decided")
 
-	all := r.follow(auth.RoleOwner, approvalEvents, "0")
+	all, _ := r.follow(auth.RoleOwner, approvalEvents, "0")
 	requireApproval(t, all, approval.PauseID(key(9), 1), "waiting")
 	r.api.Drain()
 	for range lines { // the stream ends with the gateway

@@ -25,21 +25,7 @@ func streamEvents(a *API, w http.ResponseWriter, c *call) {
 		a.refuse(w, c.Request, asError(err))
 		return
 	}
-	if c.Method == http.MethodHead {
-		streamHeader(w)
-		return
-	}
-	if err := a.streams.take(c.principal.ID); err != nil {
-		a.refuse(w, c.Request, asError(err))
-		return
-	}
-	defer a.streams.give(c.principal.ID)
-	s := &stream{feed: newFeed(a, c, w), target: t, after: after}
-	if err := s.first(c.Context()); err != nil {
-		a.refuse(w, c.Request, asError(err))
-		return
-	}
-	s.run(c.Context(), "transitions of "+t.key.Workspace+"/"+t.key.Name, s)
+	a.stream(c, w, "transitions of "+t.key.Workspace+"/"+t.key.Name, func(f feed) source { return &stream{feed: f, target: t, after: after} })
 }
 
 func lastEventID(c *call) (int64, error) {

@@ -1,8 +1,6 @@
 package api_test
 
 import (
-	"bufio"
-	"context"
 	"net/http"
 	"strings"
 	"testing"
@@ -19,39 +17,10 @@ import (
 
 const eventsPath = "/api/v1/connections/w1/own/events"
 
-// events opens a stream and sends its lines; the channel is closed with the stream.
+// events opens a viewer's stream of one connection.
 func (r *rig) events(last string) (lines <-chan string, end func()) {
 	r.t.Helper()
-	ctx, cancel := context.WithTimeout(r.t.Context(), 5*time.Minute)
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, r.server.URL+eventsPath, nil)
-	require.NoError(r.t, err)
-	req.Header.Set("Authorization", "Bearer "+r.tokens[auth.RoleViewer])
-	if last != "" {
-		req.Header.Set("Last-Event-ID", last)
-	}
-	res, err := (&http.Client{}).Do(req) //nolint:bodyclose // by the reader below
-	require.NoError(r.t, err)
-	require.Equal(r.t, http.StatusOK, res.StatusCode)
-	require.Equal(r.t, "text/event-stream; charset=utf-8", res.Header.Get("Content-Type"))
-	read := make(chan string)
-	go func() {
-		defer close(read)
-		defer func() { _ = res.Body.Close() }()
-		scanner := bufio.NewScanner(res.Body)
-		for scanner.Scan() {
-			select {
-			case read <- scanner.Text():
-			case <-ctx.Done():
-				return
-			}
-		}
-	}()
-	r.t.Cleanup(func() {
-		cancel()
-		for range read { // until it is closed
-		}
-	})
-	return read, cancel
+	return r.follow(auth.RoleViewer, eventsPath, last)
 }
 
 // next is the next line that begins so.

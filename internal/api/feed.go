@@ -21,16 +21,35 @@ type feed struct {
 	control *http.ResponseController
 }
 
-func newFeed(a *API, c *call, w http.ResponseWriter) feed {
-	return feed{api: a, call: c, out: w, control: http.NewResponseController(w)}
-}
-
 // source is what a feed sends.
 type source interface {
+	// first reads what there is, while an error can still be an answer of its own.
+	first(ctx context.Context) error
 	// poll looks for what is new. That nobody answers is no end.
 	poll(ctx context.Context)
 	// send writes what was not sent yet, and reports whether the reader still takes it.
 	send() bool
+}
+
+// stream answers a request with a stream of events, or with the error that keeps it from beginning. One that asks for the header alone
+// takes no place.
+func (a *API) stream(c *call, w http.ResponseWriter, title string, from func(feed) source) {
+	if c.Method == http.MethodHead {
+		streamHeader(w)
+		return
+	}
+	if err := a.streams.take(c.principal.ID); err != nil {
+		a.refuse(w, c.Request, asError(err))
+		return
+	}
+	defer a.streams.give(c.principal.ID)
+	f := feed{api: a, call: c, out: w, control: http.NewResponseController(w)}
+	events := from(f)
+	if err := events.first(c.Context()); err != nil {
+		a.refuse(w, c.Request, asError(err))
+		return
+	}
+	f.run(c.Context(), title, events)
 }
 
 // run sends until the reader goes, the gateway stops or the stream is old.
