@@ -9,6 +9,7 @@ import (
 	"net/http/cookiejar"
 	"net/url"
 	"regexp"
+	"strings"
 	"sync"
 	"time"
 
@@ -98,52 +99,62 @@ func (a *approvers) say(ctx context.Context, browser *http.Client, id string, pl
 	if err != nil {
 		return false, err
 	}
-	status, answer, err := exchange(ctx, a.api, http.MethodPost, anywhere+pathPauses+"/"+id+"/decision", body, jsonKind)
-	if err != nil || status >= http.StatusInternalServerError || status == http.StatusTooManyRequests {
+	got, err := exchange(ctx, a.api, anywhere+pathPauses+"/"+id+"/decision", body, jsonKind)
+	if err != nil || got.status >= http.StatusInternalServerError || got.status == http.StatusTooManyRequests {
 		return false, nil //nolint:nilerr // it is asked again
 	}
 	var view pauseView
-	if status != http.StatusOK || json.Unmarshal(answer, &view) != nil || view.Decision == nil || view.Decision.Action != plan.action() {
-		return false, fmt.Errorf("decision on %s is answered with %d: %s", id, status, answer)
+	if got.status != http.StatusOK || json.Unmarshal(got.body, &view) != nil || view.Decision == nil || view.Decision.Action != plan.action() {
+		return false, fmt.Errorf("decision on %s is answered with %d: %s", id, got.status, got.body)
 	}
 	return true, nil
 }
 
 var guardField = regexp.MustCompile(`name="guard" value="([^"]+)"`)
 
-// sayOnPage opens the page, logs in where it is asked to, and presses a button.
+// sayOnPage opens the page, logs in where it is asked to, presses a button, and looks at what the page shows then.
 func (a *approvers) sayOnPage(ctx context.Context, browser *http.Client, id string, action approval.Action) (bool, error) {
 	path := anywhere + "/resume/" + id
-	status, page, err := exchange(ctx, browser, http.MethodGet, path, nil, "")
+	page, err := exchange(ctx, browser, path, nil, "")
 	if err != nil {
 		return false, nil //nolint:nilerr // it is opened again
 	}
-	if status == http.StatusSeeOther {
+	if page.status == http.StatusSeeOther {
 		form := url.Values{"token": {a.token}, "return": {"/resume/" + id}}.Encode()
-		_, _, _ = exchange(ctx, browser, http.MethodPost, anywhere+"/login", []byte(form), formKind) // the page tells whether it worked
+		_, _ = exchange(ctx, browser, anywhere+"/login", []byte(form), formKind) // the page tells whether it worked
 		return false, nil
 	}
-	guard := guardField.FindSubmatch(page)
+	guard := guardField.FindSubmatch(page.body)
 	if guard == nil {
-		// It is decided, by an answer that was lost on the way.
-		var view pauseView
-		if read(ctx, a.api, pathPauses+"/"+id, &view) != nil || view.Decision == nil {
-			return false, nil
-		}
-		if view.Decision.Action != action {
-			return false, fmt.Errorf("%s was decided otherwise: %s", id, view.Decision.Action)
-		}
-		return true, nil
+		return a.shown(ctx, id, action, false)
 	}
 	form := url.Values{"guard": {string(guard[1])}, "action": {string(action)}}.Encode()
-	status, page, err = exchange(ctx, browser, http.MethodPost, path, []byte(form), formKind)
+	pressed, err := exchange(ctx, browser, path, []byte(form), formKind)
 	switch {
-	case err != nil, status >= http.StatusInternalServerError:
+	case err != nil, pressed.status >= http.StatusInternalServerError:
 		return false, nil //nolint:nilerr // it is pressed again
-	case status != http.StatusSeeOther:
-		return false, fmt.Errorf("button of %s is answered with %d: %s", id, status, page)
+	case pressed.status != http.StatusSeeOther || !strings.HasPrefix(pressed.location, "/resume/"):
+		return false, fmt.Errorf("button of %s is answered with %d %s: %s", id, pressed.status, pressed.location, pressed.body)
 	default:
+		return a.shown(ctx, id, action, true)
+	}
+}
+
+// shown reports whether a decision is shown. One that was acknowledged is shown from then on.
+func (a *approvers) shown(ctx context.Context, id string, action approval.Action, acknowledged bool) (bool, error) {
+	var view pauseView
+	for read(ctx, a.api, pathPauses+"/"+id, &view) != nil {
+		if !wait(ctx, lookEvery) {
+			return false, nil
+		}
+	}
+	switch {
+	case view.Decision != nil && view.Decision.Action == action:
 		return true, nil
+	case view.Decision != nil || acknowledged:
+		return false, fmt.Errorf("%s of %s was acknowledged, and it is %s: %+v", action, id, view.State, view.Decision)
+	default:
+		return false, nil
 	}
 }
 

@@ -53,41 +53,52 @@ func (a *anyGateway) RoundTrip(r *http.Request) (*http.Response, error) {
 // anywhere is the host of requests that go to any gateway.
 const anywhere = "http://gateway.invalid"
 
-// exchange makes a request and reads its answer.
-func exchange(ctx context.Context, client *http.Client, method, path string, body []byte, kind string) (status int, answer []byte, err error) {
+// reply is an answer, read whole.
+type reply struct {
+	status   int
+	location string
+	body     []byte
+}
+
+// exchange makes a request and reads its answer. A body is sent by POST; nil is a GET.
+func exchange(ctx context.Context, client *http.Client, path string, body []byte, kind string) (reply, error) {
 	ctx, cancel := context.WithTimeout(ctx, requestLimit)
 	defer cancel()
+	method := http.MethodGet
+	if body != nil {
+		method = http.MethodPost
+	}
 	request, err := http.NewRequestWithContext(ctx, method, path, bytes.NewReader(body))
 	if err != nil {
-		return 0, nil, err
+		return reply{}, err
 	}
-	if len(body) > 0 {
+	if body != nil {
 		request.Header.Set("Content-Type", kind)
 	}
 	response, err := client.Do(request)
 	if err != nil {
-		return 0, nil, err
+		return reply{}, err
 	}
 	defer func() { _ = response.Body.Close() }()
-	answer, err = io.ReadAll(io.LimitReader(response.Body, answerLimit))
-	return response.StatusCode, answer, err
+	read, err := io.ReadAll(io.LimitReader(response.Body, answerLimit))
+	return reply{response.StatusCode, response.Header.Get("Location"), read}, err
 }
 
 // read gets a document of the API.
 func read(ctx context.Context, client *http.Client, path string, into any) error {
-	status, answer, err := exchange(ctx, client, http.MethodGet, anywhere+path, nil, "")
+	got, err := exchange(ctx, client, anywhere+path, nil, "")
 	if err != nil {
 		return err
 	}
-	if status != http.StatusOK {
-		return fmt.Errorf("%s is answered with %d: %s", path, status, answer)
+	if got.status != http.StatusOK {
+		return fmt.Errorf("%s is answered with %d: %s", path, got.status, got.body)
 	}
-	return json.Unmarshal(answer, into)
+	return json.Unmarshal(got.body, into)
 }
 
 func answers(ctx context.Context, at string) bool {
-	status, _, err := exchange(ctx, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, http.MethodGet, at, nil, "")
-	return err == nil && status == http.StatusOK
+	got, err := exchange(ctx, &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}, at, nil, "")
+	return err == nil && got.status == http.StatusOK
 }
 
 // wait reports false when the context ends before.

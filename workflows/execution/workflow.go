@@ -11,11 +11,14 @@ import (
 // its result.
 func Workflow(ctx workflow.Context, in Input) (Snapshot, error) {
 	e := newExecution(ctx, in)
+	// A cancellation from outside calls the execution off; it does not tear the run.
+	apart, _ := workflow.NewDisconnectedContext(ctx)
+	// Before any handler: the store may know the pause of a first workflow task whose worker was killed, so that the first thing that the
+	// next one sees is a decision on it.
+	gate := e.openGate(apart)
 	if err := e.register(ctx); err != nil {
 		return Snapshot{}, err
 	}
-	// A cancellation from outside calls the execution off; it does not tear the run.
-	apart, _ := workflow.NewDisconnectedContext(ctx)
 	workflow.GoNamed(apart, "cancellation", func(apart workflow.Context) {
 		ctx.Done().Receive(apart, nil)
 		e.callOff(apart, Cancel{By: "temporal", Via: approval.ViaCLI})
@@ -23,11 +26,13 @@ func Workflow(ctx workflow.Context, in Input) (Snapshot, error) {
 	workflow.GoNamed(apart, "records", e.keepRecords)
 	workflow.GoNamed(apart, "hooks", e.keepTelling)
 	workflow.GoNamed(apart, "publish", e.keepPublished)
-	return e.live(apart)
+	return e.live(apart, gate)
 }
 
-func (e *execution) live(ctx workflow.Context) (Snapshot, error) {
-	e.gate(ctx)
+func (e *execution) live(ctx workflow.Context, gate string) (Snapshot, error) {
+	if gate != "" {
+		e.pass(ctx, gate)
+	}
 	if e.run.Outcome == nil {
 		e.calling = true
 		outcome := e.call(ctx)
@@ -44,17 +49,23 @@ func (e *execution) live(ctx workflow.Context) (Snapshot, error) {
 	return e.snapshot(), nil
 }
 
-// gate asks a person before the call, and ends the execution where the answer is not yes.
-func (e *execution) gate(ctx workflow.Context) {
-	if e.in.Gate == nil || e.in.AutoApprove || e.run.Outcome != nil {
-		return
+// openGate asks a person before the call, where somebody is to be asked, and gives the id of the pause.
+func (e *execution) openGate(ctx workflow.Context) string {
+	if e.in.Gate == nil || e.in.AutoApprove {
+		return ""
 	}
 	pause, err := e.open(ctx, *e.in.Gate)
 	if err != nil {
-		return
+		return "" // only a run that has an outcome opens none
 	}
-	await(ctx, func() bool { return !e.waits(pause.ID) })
-	if pause, err = e.run.Pause(pause.ID); err != nil {
+	return pause.ID
+}
+
+// pass waits at the gate, and ends the execution where the answer is not yes.
+func (e *execution) pass(ctx workflow.Context, gate string) {
+	await(ctx, func() bool { return !e.waits(gate) })
+	pause, err := e.run.Pause(gate)
+	if err != nil {
 		return
 	}
 	if kind, ended := pause.Ended(); ended {

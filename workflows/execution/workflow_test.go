@@ -301,3 +301,15 @@ func TestAnExecutionWithoutASettledWindowHasTheUsualOne(t *testing.T) {
 	began := w.env.Now()
 	require.Equal(t, 4*time.Minute, w.run(in).Outcome.At.Sub(began))
 }
+
+func TestADecisionThatComesWithTheStartFindsItsPause(t *testing.T) {
+	t.Parallel()
+	// So it is when the worker of the first workflow task was killed after it had written the pause down.
+	for _, action := range []approval.Action{approval.ActionAccept, approval.ActionDecline} {
+		w := newWorld(t)
+		var verdict execution.Verdict
+		w.decides(0, first, "ann", decision(action), func(got execution.Resumed) { verdict = got.Verdict })
+		w.run(gated())
+		require.Equal(t, execution.VerdictDecided, verdict)
+	}
+}
