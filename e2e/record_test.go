@@ -10,17 +10,12 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	commonpb "go.temporal.io/api/common/v1"
-	failurepb "go.temporal.io/api/failure/v1"
 	historypb "go.temporal.io/api/history/v1"
-	"go.temporal.io/api/proxy"
-	"go.temporal.io/sdk/converter"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
 	"github.com/holdfast-mcp/holdfast/internal/domain/desired"
 	"github.com/holdfast-mcp/holdfast/internal/simulator"
 	"github.com/holdfast-mcp/holdfast/internal/store"
-	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
 	"github.com/holdfast-mcp/holdfast/internal/testkit"
 	"github.com/holdfast-mcp/holdfast/internal/testkit/replay"
 	"github.com/holdfast-mcp/holdfast/internal/testkit/stack"
@@ -275,7 +270,7 @@ func (s *simulated) keep(pkg, release, name, workflowID string, ended bool) {
 	}, workflowID+" at rest")
 	runs := s.runs(workflowID)
 	for i, history := range runs {
-		s.unseal(history)
+		s.Unseal(history)
 		file := name
 		if len(runs) > 1 {
 			file += "-" + strconv.Itoa(i+1)
@@ -283,24 +278,4 @@ func (s *simulated) keep(pkg, release, name, workflowID string, ended bool) {
 		require.NotContains(s.TB, history.String(), fakeToken)
 		replay.Write(s.TB, replay.Path(filepath.Join("..", "workflows", pkg), release, file), history)
 	}
-}
-
-// unseal opens what the payload codec sealed, so that a replay needs no keyset.
-func (s *simulated) unseal(history *historypb.History) {
-	s.TB.Helper()
-	codec := temporalclient.NewCodec(s.Keys.AEAD())
-	ctx := s.TB.Context()
-	require.NoError(s.TB, proxy.VisitPayloads(ctx, history, proxy.VisitPayloadsOptions{
-		SkipSearchAttributes: true,
-		Visitor: func(_ *proxy.VisitPayloadsContext, sealed []*commonpb.Payload) ([]*commonpb.Payload, error) {
-			return codec.Decode(sealed)
-		},
-	}))
-	require.NoError(s.TB, proxy.VisitFailures(ctx, history, proxy.VisitFailuresOptions{
-		Visitor: func(_ *proxy.VisitFailuresContext, f *failurepb.Failure) error {
-			converter.DecodeCommonFailureAttributes(converter.GetDefaultDataConverter(), f)
-			f.EncodedAttributes = nil
-			return nil
-		},
-	}))
 }

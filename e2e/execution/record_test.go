@@ -197,7 +197,7 @@ func (r *rig) keep(tc scenario, release, workflowID string) {
 	}, workflowID+" at rest")
 	runs := r.runs(workflowID)
 	for i, history := range runs {
-		r.unseal(history)
+		r.Unseal(history)
 		file := tc.name
 		if len(runs) > 1 {
 			file += "-" + strconv.Itoa(i+1)

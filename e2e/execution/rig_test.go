@@ -11,16 +11,11 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	commonpb "go.temporal.io/api/common/v1"
 	enumspb "go.temporal.io/api/enums/v1"
-	failurepb "go.temporal.io/api/failure/v1"
 	historypb "go.temporal.io/api/history/v1"
-	"go.temporal.io/api/proxy"
-	"go.temporal.io/sdk/converter"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 	"github.com/holdfast-mcp/holdfast/internal/store"
-	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
 	"github.com/holdfast-mcp/holdfast/internal/testkit"
 	"github.com/holdfast-mcp/holdfast/internal/testkit/stack"
 	"github.com/holdfast-mcp/holdfast/workflows/execution"
@@ -148,26 +143,6 @@ func (r *rig) historyOf(workflowID, run string) *historypb.History {
 		history.Events = append(history.Events, event)
 	}
 	return history
-}
-
-// unseal opens what the payload codec sealed.
-func (r *rig) unseal(history *historypb.History) {
-	r.TB.Helper()
-	codec := temporalclient.NewCodec(r.Keys.AEAD())
-	ctx := r.TB.Context()
-	require.NoError(r.TB, proxy.VisitPayloads(ctx, history, proxy.VisitPayloadsOptions{
-		SkipSearchAttributes: true,
-		Visitor: func(_ *proxy.VisitPayloadsContext, sealed []*commonpb.Payload) ([]*commonpb.Payload, error) {
-			return codec.Decode(sealed)
-		},
-	}))
-	require.NoError(r.TB, proxy.VisitFailures(ctx, history, proxy.VisitFailuresOptions{
-		Visitor: func(_ *proxy.VisitFailuresContext, f *failurepb.Failure) error {
-			converter.DecodeCommonFailureAttributes(converter.GetDefaultDataConverter(), f)
-			f.EncodedAttributes = nil
-			return nil
-		},
-	}))
 }
 
 // upstream is a tool that counts its runs by idempotency key, and can be held.

@@ -38,7 +38,7 @@ func TestAnApprovedCallIsCheapAndItsHistoryHoldsNeitherArgumentsNorResult(t *tes
 	require.LessOrEqual(t, len(history.GetEvents()), mostEvents, "%v", kinds(r, execution.ID(key)))
 	require.Equal(t, 1, kinds(r, execution.ID(key))[enumspb.EVENT_TYPE_TIMER_STARTED.String()])
 	require.Zero(t, kinds(r, execution.ID(key))[enumspb.EVENT_TYPE_TIMER_FIRED.String()])
-	r.unseal(history)
+	r.Unseal(history)
 	require.NotContains(t, history.String(), "CANARY")
 	require.Contains(t, history.String(), "mail.send", "it is unsealed")
 	call, err := r.Store.Call(t.Context(), key, 1)

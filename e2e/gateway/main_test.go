@@ -4,12 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/holdfast-mcp/holdfast/internal/testkit"
 	"github.com/holdfast-mcp/holdfast/internal/testkit/stack"
 )
 
-func TestMain(m *testing.M) {
-	code := stack.Main(m)
-	testkit.RemoveBinaries()
-	os.Exit(code)
-}
+func TestMain(m *testing.M) { os.Exit(stack.Main(m)) }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
+	"github.com/holdfast-mcp/holdfast/internal/testkit"
 )
 
 const (
@@ -19,8 +20,9 @@ const (
 // shared is the package's dev server: one for all tests of a binary, which keep apart by task queues and names.
 var shared *temporalclient.DevServer
 
-// Main is for TestMain: it runs the tests beside one dev server and returns the exit code.
+// Main is for TestMain: it runs the tests beside one dev server, removes what they have built, and returns the exit code.
 func Main(m *testing.M) int {
+	defer testkit.RemoveBinaries()
 	ctx, cancel := context.WithTimeout(context.Background(), serverStart)
 	defer cancel()
 	server, err := StartServer(ctx, temporalclient.DevServerOptions{Headless: true})
