@@ -94,7 +94,7 @@ func (b *bench) tools(world, url, rules string) (map[string]string, error) {
 		return nil, err
 	}
 	dir := filepath.Join(b.dir, world)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil { //nolint:gosec // in the folder of the run
 		return nil, err
 	}
 	settings := map[string]string{"HOLDFAST_SOURCES_FILE": filepath.Join(dir, "mcp.json")}
@@ -195,6 +195,25 @@ func (a *echoArm) burst(ctx context.Context, span time.Duration) error {
 	return err
 }
 
+// echoRound calls by one client of each arm in turn, and then by many.
+func (b *bench) echoRound(ctx context.Context, arms []*echoArm) error {
+	for range b.calls {
+		for _, arm := range arms {
+			took, err := timed(func() error { return arm.call(ctx, arm.clients[0]) })
+			if err != nil {
+				return err
+			}
+			arm.alone = append(arm.alone, took)
+		}
+	}
+	for _, arm := range arms {
+		if err := arm.burst(ctx, b.burst); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // echo measures all arms by turns in one protocol.
 func (b *bench) echo(ctx context.Context, figure *Figure, era, protocol string, arms []*echoArm) error {
 	for _, arm := range arms {
@@ -204,19 +223,8 @@ func (b *bench) echo(ctx context.Context, figure *Figure, era, protocol string, 
 		}
 	}
 	for range b.rounds {
-		for range b.calls {
-			for _, arm := range arms {
-				took, err := timed(func() error { return arm.call(ctx, arm.clients[0]) })
-				if err != nil {
-					return err
-				}
-				arm.alone = append(arm.alone, took)
-			}
-		}
-		for _, arm := range arms {
-			if err := arm.burst(ctx, b.burst); err != nil {
-				return err
-			}
+		if err := b.echoRound(ctx, arms); err != nil {
+			return err
 		}
 	}
 	direct, proxy, ours := arms[0], arms[1], arms[2]

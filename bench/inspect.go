@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 )
 
 // inspectVariable names the address at which a measured process can be looked into.
@@ -87,7 +88,7 @@ func (c *child) profile(ctx context.Context, file string, seconds int) error {
 	if err != nil {
 		return err
 	}
-	response, err := http.DefaultClient.Do(request)
+	response, err := (&http.Client{Timeout: time.Duration(seconds)*time.Second + time.Minute}).Do(request)
 	if err != nil {
 		return err
 	}

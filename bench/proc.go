@@ -59,7 +59,7 @@ func cpuTimes() map[string]time.Duration {
 func processTimes(pids []int) (time.Duration, error) {
 	var used time.Duration
 	for _, pid := range pids {
-		raw, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat"))
+		raw, err := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "stat")) //nolint:gosec // a process's number
 		if err != nil {
 			return 0, fmt.Errorf("read time of process: %w", err)
 		}

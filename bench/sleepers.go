@@ -50,7 +50,7 @@ func measureSleepers(ctx context.Context, b *bench) (Figure, error) {
 }
 
 // slope makes things twice, and notes what the second half has cost.
-func (b *bench) slope(ctx context.Context, figure *Figure, name string, make func(context.Context, *gateway, int) error) error {
+func (b *bench) slope(ctx context.Context, figure *Figure, name string, one func(context.Context, *gateway, int) error) error {
 	up, err := upstream.Start(upstream.Options{})
 	if err != nil {
 		return err
@@ -75,7 +75,7 @@ func (b *bench) slope(ctx context.Context, figure *Figure, name string, make fun
 	var held [2]struct{ gateway, worker memory }
 	for half := range held {
 		began := time.Now()
-		if err := b.makeMany(ctx, g, name, half*b.sleepers, make); err != nil {
+		if err := b.makeMany(ctx, g, name, half*b.sleepers, one); err != nil {
 			return err
 		}
 		figure.add(fmt.Sprintf("%d %ss made, by %d at once", b.sleepers, name, makers), seconds(time.Since(began)), "s")
@@ -105,7 +105,7 @@ func (b *bench) slope(ctx context.Context, figure *Figure, name string, make fun
 	return nil
 }
 
-func (b *bench) makeMany(ctx context.Context, g *gateway, name string, from int, make func(context.Context, *gateway, int) error) error {
+func (b *bench) makeMany(ctx context.Context, g *gateway, name string, from int, one func(context.Context, *gateway, int) error) error {
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(makers)
 	began := time.Now()
@@ -116,7 +116,7 @@ func (b *bench) makeMany(ctx context.Context, g *gateway, name string, from int,
 		if groupCtx.Err() != nil {
 			break
 		}
-		group.Go(func() error { return make(groupCtx, g, from+i) })
+		group.Go(func() error { return one(groupCtx, g, from+i) })
 	}
 	return group.Wait()
 }
