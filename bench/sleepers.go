@@ -22,6 +22,8 @@ const (
 	restsInRow   = 3
 	restGiveUp   = 20 * time.Minute
 	progressStep = 1000
+	makeTries    = 30
+	makePause    = time.Second
 )
 
 // measureSleepers makes many sessions that sleep, and as many again; and the same with calls that wait for a person.
@@ -116,9 +118,24 @@ func (b *bench) makeMany(ctx context.Context, g *gateway, name string, from int,
 		if groupCtx.Err() != nil {
 			break
 		}
-		group.Go(func() error { return one(groupCtx, g, from+i) })
+		group.Go(func() error {
+			return persistently(groupCtx, func() error { return one(groupCtx, g, from+i) })
+		})
 	}
 	return group.Wait()
+}
+
+// persistently tries again, as clients do whom an overloaded gateway turns away.
+func persistently(ctx context.Context, try func() error) error {
+	for n := 1; ; n++ {
+		err := try()
+		if err == nil || n == makeTries {
+			return err
+		}
+		if err := pause(ctx, makePause); err != nil {
+			return err
+		}
+	}
 }
 
 // awaitRest waits until the gateway holds no session, and neither it nor the worker has anything to do for a while.
