@@ -13,6 +13,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/auth"
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
+	"github.com/holdfast-mcp/holdfast/internal/testkit"
 )
 
 const approvalEvents = "/api/v1/approvals/events"
@@ -27,8 +28,16 @@ func (r *rig) follow(role auth.Role, path, last string) (lines <-chan string, en
 	if last != "" {
 		req.Header.Set("Last-Event-ID", last)
 	}
-	res, err := (&http.Client{}).Do(req) //nolint:bodyclose // by the reader below
-	require.NoError(r.t, err)
+	var res *http.Response
+	testkit.Eventually(r.t, time.Minute, func() bool { // a busy machine's store may not say who asks
+		res, err = (&http.Client{}).Do(req) //nolint:bodyclose // by the reader below
+		require.NoError(r.t, err)
+		if res.StatusCode != http.StatusServiceUnavailable {
+			return true
+		}
+		require.NoError(r.t, res.Body.Close())
+		return false
+	}, "the stream begins")
 	require.Equal(r.t, http.StatusOK, res.StatusCode)
 	require.Equal(r.t, "text/event-stream; charset=utf-8", res.Header.Get("Content-Type"))
 	read := make(chan string)

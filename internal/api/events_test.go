@@ -118,7 +118,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	for _, end := range ends {
 		end()
 	}
-	testkit.Eventually(t, 10*time.Second, func() bool {
+	testkit.Eventually(t, time.Minute, func() bool {
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, r.server.URL+eventsPath, nil)
 		require.NoError(t, err)
 		req.Header.Set("Authorization", "Bearer "+owner)
