@@ -105,7 +105,7 @@ var residentStack = regexp.MustCompile(`(?m)^(\d+) @[^\n]*\n(?:#[^\n]*\n)*?#[^\n
 
 // resident counts the sessions that a gateway holds, by their goroutines: nothing else tells it from outside.
 func (g *gateway) resident(ctx context.Context) (int, error) {
-	stacks, err := get(ctx, newHTTPClient(), "http://"+g.process.inspect+"/debug/pprof/goroutine?debug=1")
+	stacks, err := get(ctx, inspecting, "http://"+g.process.inspect+"/debug/pprof/goroutine?debug=1")
 	if err != nil {
 		return 0, err
 	}
