@@ -21,6 +21,8 @@ const (
 
 	plainChunk    = 8 << 10
 	withdrawLimit = 5 * time.Second
+	// endLimit bounds the wait for the end of a stream whose answer is there.
+	endLimit = 2 * time.Second
 )
 
 // errNotPlain means that an answer needs the whole MCP client: it asks something, or breaks off.
@@ -187,10 +189,12 @@ func (s *session) answer(post *http.Request, a *attempt, id string) (plainAnswer
 		return answer, err
 	}
 	// The connection is used again once the end of the stream was read, which comes just behind the answer.
-	go func() {
+	s.ending.Go(func() {
+		late := time.AfterFunc(endLimit, func() { _ = response.Body.Close() })
+		defer late.Stop()
 		_, _ = io.Copy(io.Discard, response.Body)
 		_ = response.Body.Close()
-	}()
+	})
 	return answer, nil
 }
 

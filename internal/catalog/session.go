@@ -56,6 +56,7 @@ type session struct {
 	listed    atomic.Bool  // its client has seen the tools
 	ended     chan struct{}
 	closing   sync.Once
+	ending    sync.WaitGroup // streams whose answers are read already
 }
 
 // openError is why a source could not be reached, or did not tell its tools. No tool was called.
@@ -169,7 +170,10 @@ func (s *session) stateful() bool { return s.client.ID() != "" }
 
 // close ends the session. It may take as long as the source takes to answer, at most some seconds.
 func (s *session) close() {
-	s.closing.Do(func() { _ = s.client.Close() })
+	s.closing.Do(func() {
+		_ = s.client.Close()
+		s.ending.Wait()
+	})
 }
 
 // elicit answers a question of the source.
