@@ -24,16 +24,13 @@ func (c *connection) register(ctx workflow.Context) error {
 	return nil
 }
 
-// receive takes signals as they come, for the life of the run.
+// receive takes signals as they come, for the life of the run. It waits without receiving: a signal that was handed to a receiver which
+// has not run yet is in no channel any more, and a run that ends in that moment would lose it.
 func receive[T any](ctx workflow.Context, name string, take func(T)) {
 	workflow.GoNamed(ctx, "receive "+name, func(ctx workflow.Context) {
 		channel := workflow.GetSignalChannel(ctx, name)
-		for {
-			var in T
-			if !channel.Receive(ctx, &in) || ctx.Err() != nil {
-				return
-			}
-			take(in)
+		for workflow.Await(ctx, func() bool { return channel.Len() > 0 }) == nil {
+			drain(ctx, name, take)
 		}
 	})
 }

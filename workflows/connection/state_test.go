@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"github.com/holdfast-mcp/holdfast/activities/engine"
 	"github.com/holdfast-mcp/holdfast/internal/domain/delivery"
 	"github.com/holdfast-mcp/holdfast/workflows/connection"
 )
@@ -182,4 +183,18 @@ func TestBackoffSpreadsConnectionsThatFailTogether(t *testing.T) {
 		waits[connection.Backoff(fmt.Sprint("connection:w:c:", i), 5)] = true
 	}
 	require.Greater(t, len(waits), 50)
+}
+
+func TestASignalThatComesAsTheRunEndsIsHandedOn(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.onInspect = func(engine.InspectRequest) (engine.InspectResult, error) {
+		// It comes together with the answer after which the loop is at rest, with a history that is no longer small.
+		w.env.SetCurrentHistoryLength(1000)
+		w.env.SignalWorkflowSkippingWorkflowTask(connection.SignalMarkStale, connection.MarkStale{Reason: "by hand"})
+		return engine.InspectResult{Decision: engine.DecisionEndpointMissed, Status: "connected"}, nil
+	}
+	next := w.rollsOver(&connection.State{Key: key, RolloverEvents: 1000})
+	require.NotNil(t, next.Intents.Stale)
+	require.Equal(t, "by hand", next.Intents.Stale.Reason)
 }
