@@ -57,7 +57,7 @@ func (h *Host) ResolveMeta(_ context.Context, meta mcpserver.Meta) (mcpserver.Me
 
 // BuildServer implements [mcpserver.Host].
 func (h *Host) BuildServer(_ context.Context, meta mcpserver.Meta) (*mcp.Server, error) {
-	server := mcp.NewServer(&mcp.Implementation{Name: serverName, Title: "Holdfast", Version: h.version}, &mcp.ServerOptions{
+	server := mcp.NewServer(h.ServerInfo(), &mcp.ServerOptions{
 		Instructions: instructions,
 		Logger:       h.Log,
 		// The tools are the same for the life of a server; what they reach is searched for.
@@ -69,6 +69,11 @@ func (h *Host) BuildServer(_ context.Context, meta mcpserver.Meta) (*mcp.Server,
 		server.AddTool(each.tool, s.guarded(each.tool.Name, each.handle))
 	}
 	return server, nil
+}
+
+// ServerInfo implements [mcpserver.ToolHost].
+func (h *Host) ServerInfo() *mcp.Implementation {
+	return &mcp.Implementation{Name: serverName, Title: "Holdfast", Version: h.version}
 }
 
 // Handler implements [mcpserver.ToolHost]. What is searched and read is rare, and left to the server.

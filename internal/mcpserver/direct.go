@@ -17,6 +17,8 @@ type ToolHost interface {
 	Host
 	// Handler is how the server for this meta handles calls of a tool; nil: it is left to that server.
 	Handler(meta Meta, tool string) mcp.ToolHandler
+	// ServerInfo is what each server says of itself.
+	ServerInfo() *mcp.Implementation
 }
 
 // direct begins a call of a tool. It reports whether it did: whatever is out of the ordinary is for the SDK's server.

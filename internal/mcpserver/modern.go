@@ -33,6 +33,9 @@ func (e *Endpoint) postModern(w http.ResponseWriter, q *request, body []byte, m 
 	if err != nil {
 		return err
 	}
+	if e.directModern(w, q, meta, m) {
+		return nil
+	}
 	server, err := e.modernServer(q.Context(), meta, q.who)
 	if err != nil {
 		return err

@@ -330,7 +330,7 @@ func TestAModernCallThatIsHeldIsKeptAlive(t *testing.T) {
 	g.Settings.Timing.KeepAlive, g.Settings.Timing.Quick = 10*time.Millisecond, 10*time.Millisecond
 	r := g.Start()
 	p := newPeer(t, r.URL)
-	body := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"hold","arguments":{"gate":"g"},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},"io.modelcontextprotocol/clientInfo":{"name":"modern","version":"2"}}}}`
+	body := statelessBody("hold", object{"gate": "g"}, nil)
 	request := func() *http.Request {
 		q := p.request(t.Context(), http.MethodPost, body)
 		q.Header.Set("Mcp-Protocol-Version", "2026-07-28")

@@ -40,7 +40,7 @@ func NewHost() *Host {
 // Built counts the servers that were built.
 func (h *Host) Built() int { return int(h.built.Load()) }
 
-// Metas are for whom servers were built.
+// Metas are for whom servers were built, and for whom calls were handled without a session.
 func (h *Host) Metas() []mcpserver.Meta {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -91,10 +91,8 @@ func (h *Host) ResolveMeta(ctx context.Context, meta mcpserver.Meta) (mcpserver.
 // BuildServer makes a server with the tools echo, hold, big, steps, ask, later, who and note.
 func (h *Host) BuildServer(_ context.Context, meta mcpserver.Meta) (*mcp.Server, error) {
 	h.built.Add(1)
-	h.mu.Lock()
-	h.metas = append(h.metas, meta)
-	h.mu.Unlock()
-	server := mcp.NewServer(&mcp.Implementation{Name: "holdfast-test", Version: "1"}, &mcp.ServerOptions{SchemaCache: schemas})
+	h.serves(meta)
+	server := mcp.NewServer(h.ServerInfo(), &mcp.ServerOptions{SchemaCache: schemas})
 	mcp.AddTool(server, &mcp.Tool{Name: "echo", Description: "answers at once"}, h.echo)
 	mcp.AddTool(server, &mcp.Tool{Name: "hold", Description: "answers when its gate is opened, or when the gateway stops"}, h.hold)
 	mcp.AddTool(server, &mcp.Tool{Name: "big", Description: "answers with so many bytes"}, h.big)
@@ -106,11 +104,19 @@ func (h *Host) BuildServer(_ context.Context, meta mcpserver.Meta) (*mcp.Server,
 	return server, nil
 }
 
+// ServerInfo is what its servers say of themselves.
+func (h *Host) ServerInfo() *mcp.Implementation {
+	return &mcp.Implementation{Name: "holdfast-test", Version: "1"}
+}
+
 // Handler has echo and hold called past the server, as hosts do whose tools are called often.
-func (h *Host) Handler(_ mcpserver.Meta, tool string) mcp.ToolHandler {
+func (h *Host) Handler(meta mcpserver.Meta, tool string) mcp.ToolHandler {
 	handle := map[string]func(context.Context, *mcp.CallToolRequest, Input) (output, any, error){"echo": h.echo, "hold": h.hold}[tool]
 	if handle == nil {
 		return nil
+	}
+	if meta.Session == "" {
+		h.serves(meta)
 	}
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		var in Input
@@ -122,6 +128,12 @@ func (h *Host) Handler(_ mcpserver.Meta, tool string) mcp.ToolHandler {
 		out, _, err := handle(ctx, req, in)
 		return out, err
 	}
+}
+
+func (h *Host) serves(meta mcpserver.Meta) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.metas = append(h.metas, meta)
 }
 
 var schemas = mcp.NewSchemaCache()
