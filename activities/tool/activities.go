@@ -44,7 +44,9 @@ type Params struct {
 	Store    Store
 	Upstream Upstream
 	Asker    Asker
-	Log      *slog.Logger
+	// Denied tells which rule denies an account a tool now, if one does; nil: none ever.
+	Denied func(ctx context.Context, account, address string) (rule string, denied bool)
+	Log    *slog.Logger
 	// Retention is how long an outcome can be read.
 	Retention time.Duration
 	// Now is time.Now where it is nil.
@@ -60,6 +62,9 @@ type Activities struct {
 func NewActivities(p Params) *Activities {
 	if p.Now == nil {
 		p.Now = time.Now
+	}
+	if p.Denied == nil {
+		p.Denied = func(context.Context, string, string) (string, bool) { return "", false }
 	}
 	return &Activities{Params: p}
 }

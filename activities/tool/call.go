@@ -33,6 +33,8 @@ const (
 	CodeOtherCall = "call_changed"
 	// CodeNoTool means that there is no such tool any more.
 	CodeNoTool = "tool_not_found"
+	// CodeDenied means that a rule has come to deny the tool since the call was decided on.
+	CodeDenied = "tool_denied"
 )
 
 // IdempotencyKey is what is sent upstream with each try of a call.
@@ -57,6 +59,10 @@ func (a *Activities) Call(ctx context.Context, in CallRequest) (CallResult, erro
 		return done(found), nil
 	case !claimed:
 		return CallResult{State: StateClaimed}, nil
+	}
+	// Whoever approves by the command line or in Temporal's UI has not asked the rules, and they may have changed since somebody did.
+	if rule, denied := a.Denied(ctx, row.Identity.Account, row.Address); denied {
+		return a.unanswered(ctx, call, &catalog.CallError{Address: row.Address, Code: CodeDenied, Message: rule, Answered: true})
 	}
 	answer, err := a.upstream(ctx, in, row)
 	if err != nil {
@@ -183,6 +189,8 @@ func words(e catalog.CallError) string {
 	switch {
 	case e.Code == CodeNoTool:
 		said = "there is no such tool, or its source is down; the call was not made"
+	case e.Code == CodeDenied:
+		said = "the rules of this gateway deny the tool now; the call was not made"
 	case e.Code == catalog.CodeUnauthorized:
 		said = "the upstream refuses our credentials"
 	case e.Code == catalog.CodeRefused:

@@ -177,6 +177,26 @@ func TestOnlyTheCallThatWasDecidedOnIsMade(t *testing.T) {
 	}
 }
 
+func TestACallThatTheRulesHaveComeToDenyIsNotMade(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.denied = "rules[0]"
+	got, err := w.try(w.request())
+	require.NoError(t, err)
+	require.Equal(t, tool.StateRefused, got.State)
+	require.Equal(t, tool.CodeDenied, got.Code)
+	require.Contains(t, got.Message, "rules[0]")
+	require.Empty(t, w.calls)
+	_, err = w.store.Store.Call(t.Context(), w.key, 1)
+	require.ErrorIs(t, err, store.ErrNotFound, "the claim is given back")
+
+	// What has been done stays done.
+	w.finished(w.claimed(1), `{"content":[]}`)
+	got, err = w.try(w.request())
+	require.NoError(t, err)
+	require.Equal(t, tool.StateDone, got.State)
+}
+
 func TestACallThatTakesTooLongIsCutOff(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

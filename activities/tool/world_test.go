@@ -32,6 +32,8 @@ type world struct {
 	asked  []string
 	// onAsk answers the request for a pause.
 	onAsk func(id string, question approval.Request) (approval.Pause, error)
+	// denied is the rule that denies ann's mail.send; empty: none.
+	denied string
 }
 
 // faulty is a store whose next claims, results or drops fail.
@@ -93,6 +95,9 @@ func newWorld(t *testing.T) *world {
 func (w *world) activities() *tool.Activities {
 	return tool.NewActivities(tool.Params{
 		Store: w.store, Upstream: w, Asker: w, Log: slog.New(slog.DiscardHandler), Retention: time.Hour,
+		Denied: func(_ context.Context, account, address string) (string, bool) {
+			return w.denied, w.denied != "" && account == "ann" && address == "mail.send"
+		},
 	})
 }
 

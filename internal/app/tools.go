@@ -52,6 +52,10 @@ func newToolActivities(p ActivityParams) *tool.Activities {
 	return tool.NewActivities(tool.Params{
 		Store: p.Store, Upstream: p.Catalog, Log: p.Log, Retention: cfg.Approvals.Retention,
 		Asker: workerhost.NewAsker(execution.NewClient(p.Client, cfg.Temporal.TaskQueue)),
+		Denied: func(ctx context.Context, account, address string) (string, bool) {
+			verdict := p.Policy(ctx).Judge(account, catalog.Tool{Address: address})
+			return verdict.Reason, verdict.Effect == policy.Deny
+		},
 	})
 }
 

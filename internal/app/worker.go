@@ -55,6 +55,7 @@ type ActivityParams struct {
 	Keys      *keys.Keys
 	Client    client.Client
 	Catalog   *catalog.Sources
+	Policy    policySource
 	Log       *slog.Logger
 }
 
