@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -32,6 +33,7 @@ type line struct {
 	fleet       *fakeFleet
 	runs        *fakeRuns
 	sessions    *fakeMCPSessions
+	dialling    *sync.Mutex // several commands may run at once
 	dialled     []temporalclient.Options
 	dialFault   error
 
@@ -64,7 +66,7 @@ func bare(t *testing.T) *line {
 	l := &line{
 		t: t, dataDir: filepath.Join(t.TempDir(), "data"), workDir: work, environ: []string{"HOME=/nowhere"},
 		connections: &fakeConnections{}, engines: &fakeEngines{}, fleet: &fakeFleet{}, sessions: &fakeMCPSessions{},
-		stdout: &buffer{}, stderr: &buffer{},
+		stdout: &buffer{}, stderr: &buffer{}, dialling: &sync.Mutex{},
 	}
 	l.runs = &fakeRuns{line: l}
 	return l
@@ -126,13 +128,15 @@ func (l *line) run(args ...string) int {
 	l.stdout, l.stderr = &buffer{}, &buffer{}
 	app := cli.New(cli.Options{
 		Build: buildinfo.Build{Version: "1.2.3", Go: "go1.26"}, Stdout: l.stdout, Stderr: l.stderr,
-		Environ: append(l.environ, "HOLDFAST_DATA_DIR="+l.dataDir), WorkDir: l.workDir, PollEvery: time.Millisecond,
+		Environ: slices.Concat(l.environ, []string{"HOLDFAST_DATA_DIR=" + l.dataDir}), WorkDir: l.workDir, PollEvery: time.Millisecond,
 		Connect: l.connect,
 	})
 	return app.Run(l.t.Context(), args)
 }
 
 func (l *line) connect(_ context.Context, o temporalclient.Options, _ string) (*cli.Remote, error) {
+	l.dialling.Lock()
+	defer l.dialling.Unlock()
 	l.dialled = append(l.dialled, o)
 	if l.dialFault != nil {
 		return nil, l.dialFault

@@ -3,6 +3,7 @@ package cli_test
 import (
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -232,7 +233,7 @@ func TestWatchPrintsEveryChangeAlsoThoseBetweenTwoLooks(t *testing.T) {
 
 func watch(ctx context.Context, l *line, stdout *buffer, args ...string) int {
 	return cli.New(cli.Options{
-		Stdout: stdout, Stderr: &buffer{}, Environ: append(l.environ, "HOLDFAST_DATA_DIR="+l.dataDir), WorkDir: l.workDir,
+		Stdout: stdout, Stderr: &buffer{}, Environ: slices.Concat(l.environ, []string{"HOLDFAST_DATA_DIR=" + l.dataDir}), WorkDir: l.workDir,
 		PollEvery: time.Millisecond, Connect: l.connect,
 	}).Run(ctx, args)
 }

@@ -23,6 +23,8 @@ type callFlags struct {
 	key          string
 	organisation string
 	wait         time.Duration
+	// patient is set where the wait was asked for: it is then for a person's decision too.
+	patient bool
 }
 
 func (f callFlags) check() error {
@@ -47,9 +49,9 @@ func newToolCall(a *App) *cobra.Command {
 		Use:   "call ADDRESS",
 		Short: "Call a tool, as the rules allow, and print its answer",
 		Long: "Calls a tool and prints its answer. A call that the rules gate needs Temporal and a worker. Where it waits for a person this\n" +
-			"command does not: it names the approval and ends with exit code 3, as where the tool has not answered when the wait is over.\n" +
-			"The call goes on by itself, and holdfast execution get reads its outcome. A call that a rule denies is refused, whatever is\n" +
-			"asked for.\n\n" +
+			"command names the approval and ends with exit code 3; with --wait it goes on until the person has decided, and prints the\n" +
+			"outcome. Exit code 3 also where the outcome is not known when the wait is over: the call goes on by itself, and holdfast\n" +
+			"execution get reads its outcome. A call that a rule denies is refused, whatever is asked for.\n\n" +
 			"A value of --arg is taken as text where the tool's schema says so, else as JSON where it is JSON.",
 		Args: func(_ *cobra.Command, args []string) error {
 			switch {
@@ -65,6 +67,7 @@ func newToolCall(a *App) *cobra.Command {
 		if err := f.check(); err != nil {
 			return err
 		}
+		f.patient = cmd.Flags().Changed("wait") && f.wait > 0
 		return s.callTool(ctx, args[0], f)
 	})
 	flags := cmd.Flags()
@@ -73,7 +76,7 @@ func newToolCall(a *App) *cobra.Command {
 	flags.BoolVar(&f.autoApprove, "auto-approve", false, "answer every question with yes")
 	flags.StringVar(&f.key, "idempotency-key", "", "id of the call: under the same id it is made once (default: each call is another)")
 	flags.StringVar(&f.organisation, "organisation", auth.DefaultOrganisation, "whose people are asked")
-	flags.DurationVar(&f.wait, "wait", decisionWait, "how long to wait for the tool's answer, at most 5m")
+	flags.DurationVar(&f.wait, "wait", decisionWait, "how long to wait for the outcome, at most 5m; where it is given, for a person's decision too")
 	return cmd
 }
 
@@ -103,12 +106,35 @@ func (s *session) callTool(ctx context.Context, address string, f callFlags) err
 	if f.key != "" {
 		call.Request = "cli:" + f.key
 	}
-	who := s.app.operator(f.organisation)
+	who, until := s.app.operator(f.organisation), time.Now().Add(f.wait)
 	report, err := engine.Execute(ctx, who, call)
+	if err == nil && f.patient {
+		report, err = s.untilDecided(ctx, engine, who, report, until)
+	}
 	if err != nil {
 		return explainEngine(err)
 	}
 	return s.app.finishCall(s.app.newCallView(who, report), outcomeError(report, approval.OutcomeCompleted))
+}
+
+// untilDecided waits on while a person is asked, as often as one is, and says each time where to decide.
+func (s *session) untilDecided(
+	ctx context.Context, engine executions.Engine, who executions.Caller, report executions.Report, until time.Time,
+) (executions.Report, error) {
+	for asked := ""; report.Status == executions.StatusPaused && report.Pause != nil && report.Pause.ID != asked; {
+		left := time.Until(until)
+		if left <= 0 {
+			break
+		}
+		asked = report.Pause.ID
+		s.app.say("it waits for a person, and this command with it; read it and decide: holdfast approval show %s", asked)
+		next, err := engine.Resume(ctx, who, executions.Answer{ID: asked, Hold: left})
+		if err != nil {
+			return report, err
+		}
+		report = next
+	}
+	return report, nil
 }
 
 // arguments puts the flags together. What they are is told by the tool's schema as far as that is plain.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 	"github.com/holdfast-mcp/holdfast/internal/simulator/upstream"
 	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
+	"github.com/holdfast-mcp/holdfast/internal/testkit"
 )
 
 // tooled has a source demo, and rules.
@@ -68,7 +70,7 @@ func TestAnAllowedToolIsCalledWithoutTemporal(t *testing.T) {
 func TestAGatedToolWaitsForAPersonUnlessItIsToldYes(t *testing.T) {
 	t.Parallel()
 	l, server := tooled(t, "")
-	require.Equal(t, cli.ExitNotReady, l.run("tool", "call", "demo.put", "--json", `{"name":"x"}`, "--arg", `value={"a":1}`, "--wait", "5m"), l.stderr)
+	require.Equal(t, cli.ExitNotReady, l.run("tool", "call", "demo.put", "--json", `{"name":"x"}`, "--arg", `value={"a":1}`), l.stderr)
 	require.Contains(t, l.stderr.String(), "holdfast approval show exec_")
 	require.Empty(t, l.stdout.String())
 	require.Len(t, l.runs.started, 1)
@@ -79,6 +81,44 @@ func TestAGatedToolWaitsForAPersonUnlessItIsToldYes(t *testing.T) {
 	require.True(t, l.runs.started[1].AutoApprove)
 	require.Equal(t, "completed", document[callRow](l).Outcome.Kind)
 	require.Zero(t, server.Counts().Calls[upstream.Put], "it is for a worker to call")
+}
+
+func TestACallWaitsForThePersonWhereItIsAskedTo(t *testing.T) {
+	t.Parallel()
+	for verdict, want := range map[string]struct {
+		code int
+		kind string
+	}{"approve": {cli.ExitOK, "completed"}, "decline": {cli.ExitError, "declined"}} {
+		t.Run(verdict, func(t *testing.T) {
+			t.Parallel()
+			l, _ := tooled(t, "")
+			out, done := &buffer{}, make(chan int, 1)
+			go func() {
+				done <- watch(t.Context(), l, out, "tool", "call", "demo.put", "--arg", "name=x", "--wait", "5m", "-o", "json")
+			}()
+			var waiting []approvalRow
+			testkit.Eventually(t, time.Minute, func() bool {
+				require.Zero(t, l.run("approval", "list", "-o", "json"), l.stderr)
+				waiting = document[[]approvalRow](l)
+				return len(waiting) == 1
+			}, "the call waits")
+			require.Empty(t, done)
+			require.Zero(t, l.run("approval", verdict, waiting[0].ID), l.stderr)
+			require.Equal(t, want.code, <-done)
+			var got callRow
+			require.NoError(t, json.Unmarshal([]byte(out.String()), &got))
+			require.Equal(t, want.kind, got.Outcome.Kind)
+		})
+	}
+}
+
+func TestACallThatNobodyDecidesInItsWaitSaysWhereToDecide(t *testing.T) {
+	t.Parallel()
+	l, _ := tooled(t, "")
+	require.Equal(t, cli.ExitNotReady, l.run("tool", "call", "demo.put", "--arg", "name=x", "--wait", "1s"))
+	require.Regexp(t, "holdfast (approval show|execution get) exec_", l.stderr.String())
+	require.Equal(t, cli.ExitUsage, l.run("tool", "call", "demo.put", "--arg", "name=x", "--wait", "6m"))
+	require.Contains(t, l.stderr.String(), "--wait must be 0s to 5m")
 }
 
 func TestTheToolsOfARunningDevAreTakenWhereNoneAreNamed(t *testing.T) {
