@@ -4,10 +4,14 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"reflect"
+	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/holdfast-mcp/holdfast/internal/auth"
 )
@@ -78,20 +82,62 @@ func (c *call) decode(into any, strict bool) error {
 		decoder.DisallowUnknownFields()
 	}
 	if err := decoder.Decode(into); err != nil {
-		return failf(CodeInvalidPayload, "%s", payloadProblem(err)).because(err)
+		return failf(CodeInvalidPayload, "%s", payloadProblem(err, into)).because(err)
 	}
 	return nil
 }
 
 // payloadProblem names the member, never its value.
-func payloadProblem(err error) string {
+func payloadProblem(err error, into any) string {
 	var wrong *json.UnmarshalTypeError
-	switch {
-	case errors.As(err, &wrong) && wrong.Field != "":
+	if errors.As(err, &wrong) && wrong.Field != "" {
 		return wrong.Field + " is of the wrong type."
-	case strings.Contains(err.Error(), "unknown field"):
-		return "The body has a member that is not known: see /openapi.json."
-	default:
-		return "The body is not as this route takes it: see /openapi.json."
 	}
+	if name, unknown := unknownMember(err); unknown {
+		return fmt.Sprintf("The body has a member that is not known: %s. The body's own are %s: see /openapi.json.", name, members(into))
+	}
+	return "The body is not as this route takes it: see /openapi.json."
+}
+
+// maxMember bounds what is said of a member's name, in characters.
+const maxMember = 64
+
+// unknownMember is the name, in quotes, that the decoder complains of: it has no type of error for it.
+func unknownMember(err error) (string, bool) {
+	_, quoted, found := strings.Cut(err.Error(), "unknown field ")
+	if !found {
+		return "", false
+	}
+	name, bad := strconv.Unquote(quoted)
+	if bad != nil {
+		name = quoted
+	}
+	plain := []rune(strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return -1
+		}
+		return r
+	}, name))
+	return strconv.Quote(string(plain[:min(len(plain), maxMember)])), true
+}
+
+// members names those of a body.
+func members(into any) string {
+	var names []string
+	t := reflect.TypeOf(into)
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() == reflect.Struct {
+		for _, field := range reflect.VisibleFields(t) {
+			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+			if name != "" && name != "-" {
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return "none"
+	}
+	return strings.Join(names, ", ")
 }

@@ -109,3 +109,22 @@ func TestAWorkspaceOfNothingIsRefused(t *testing.T) {
 	put(`{"directory":"/x","account":"a\u0000"}`).requireError(http.StatusBadRequest, "invalid_payload")
 	put(`{"engine":"engine-1"}`).requireOK()
 }
+
+func TestAMemberThatIsNotKnownIsNamed(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	long := strings.Repeat("x", 100)
+	for member, named := range map[string]string{
+		"resaon": `"resaon"`, "a\u0000\u001bb": `"ab"`, long: `"` + long[:64] + `". `, `qu"ote`: `"qu\"ote"`,
+	} {
+		body, err := json.Marshal(map[string]string{member: "canary"})
+		require.NoError(t, err)
+		a := r.post("/api/v1/connections/w1/own/mark-stale", string(body))
+		a.requireError(http.StatusBadRequest, "invalid_payload")
+		var said struct{ Message string }
+		a.into(&said)
+		require.Contains(t, said.Message, named)
+		require.Contains(t, said.Message, "The body's own are reason: see /openapi.json")
+		require.NotContains(t, said.Message, "canary")
+	}
+}
