@@ -135,12 +135,24 @@ func (e *Endpoint) authenticate(w http.ResponseWriter, r *http.Request) (auth.Pr
 		w.Header().Set("WWW-Authenticate", challenge)
 	}
 	if unauthorized(err) {
-		e.fail(w, r, refuse(http.StatusUnauthorized, codeSession, "Unauthorized"))
+		e.fail(w, r, refuse(http.StatusUnauthorized, codeSession, unauthorizedText(err)))
 		return auth.Principal{}, false
 	}
 	e.fail(w, r, err)
 	return auth.Principal{}, false
 }
+
+// unauthorizedText is the next step for whoever is not let in. Nothing of what was shown is in it.
+func unauthorizedText(err error) string {
+	var wrong *auth.UnauthorizedError
+	if errors.As(err, &wrong) && wrong.Shown() {
+		return "Unauthorized: the token that was sent is not valid: it is unknown, expired, revoked or not well formed. " +
+			"Send another as Authorization: Bearer TOKEN. " + nextToken
+	}
+	return "Unauthorized: no token was sent. Send one as Authorization: Bearer TOKEN. " + nextToken
+}
+
+const nextToken = "holdfast token create makes one; where the gateway has an identity provider, the URL in WWW-Authenticate names it: log in there."
 
 // revoked reports whether the sender of a request would not be let in any more. Who cannot be asked just now has revoked nothing.
 func (e *Endpoint) revoked(q *request) bool {

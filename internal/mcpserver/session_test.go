@@ -143,9 +143,17 @@ func TestCase57WhoIsNotLetInIsToldWhereToAsk(t *testing.T) {
 	require.Contains(t, none.header.Get("WWW-Authenticate"), where)
 	require.NotContains(t, none.header.Get("WWW-Authenticate"), "error=")
 	require.Contains(t, none.header.Get("Access-Control-Expose-Headers"), "WWW-Authenticate")
+	require.Contains(t, none.body, "no token was sent")
 	bad := p.as("bad").post(initializeBody("2025-11-25")).requireError(http.StatusUnauthorized, -32001)
 	require.Contains(t, bad.header.Get("WWW-Authenticate"), where)
 	require.Contains(t, bad.header.Get("WWW-Authenticate"), `error="invalid_token"`)
+	require.Contains(t, bad.body, "the token that was sent is not valid")
+	for _, said := range []answer{none, bad} {
+		require.Contains(t, said.body, "Authorization: Bearer TOKEN")
+		require.Contains(t, said.body, "holdfast token create")
+		require.Contains(t, said.body, "the URL in WWW-Authenticate")
+		require.NotContains(t, said.body, "bad", "what was shown is never told")
+	}
 }
 
 func TestManyWhoWakeASessionShareOneRestore(t *testing.T) {
