@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"slices"
 	"strconv"
@@ -140,7 +141,7 @@ func (rt *runtime) observe(ctx context.Context, method string, req mcp.Request, 
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
 	if err := rt.e.Sessions.SaveState(ctx, rt.id, rt.state.NegotiatedProtocolVersion, raw); err != nil {
-		rt.e.Log.ErrorContext(ctx, "what an MCP session negotiated is not stored", "error", err)
+		rt.e.Log.Log(ctx, rt.e.gravity(rt.id, slog.LevelError), "what an MCP session negotiated is not stored", "error", err)
 		return errors.New("the session's state could not be stored: try again")
 	}
 	rt.saved = raw

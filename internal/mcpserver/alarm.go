@@ -2,9 +2,12 @@ package mcpserver
 
 import (
 	"context"
+	"errors"
+	"log/slog"
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/residency"
+	"github.com/holdfast-mcp/holdfast/internal/store"
 )
 
 // touchEvery is how often the use of a session is written at most.
@@ -63,9 +66,21 @@ func (rt *runtime) touch(why string) {
 		ctx, cancel := context.WithTimeout(e.ending, storeTimeout)
 		defer cancel()
 		if err := e.Sessions.Touch(ctx, rt.row, now, why); err != nil && ctx.Err() == nil {
-			e.Log.WarnContext(ctx, "the use of an MCP session was not noted", "why", why, "error", err)
+			e.Log.Log(ctx, e.gravity(rt.id, slog.LevelWarn), "the use of an MCP session was not noted", "why", why, "error", err)
 		}
 	})
+}
+
+// gravity is the level at which something is logged that failed for a session: where that was ended meanwhile it was only too late, and
+// nobody has to look.
+func (e *Endpoint) gravity(id string, usual slog.Level) slog.Level {
+	ctx, cancel := context.WithTimeout(e.ending, storeTimeout)
+	defer cancel()
+	row, err := e.Sessions.Lookup(ctx, id)
+	if errors.Is(err, store.ErrNotFound) || err == nil && !row.TerminatedAt.IsZero() {
+		return slog.LevelDebug
+	}
+	return usual
 }
 
 // arm sets the alarm.

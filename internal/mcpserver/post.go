@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net/http"
 	"strings"
 	"time"
@@ -223,7 +224,7 @@ func (e *Endpoint) settle(w http.ResponseWriter, q *request, s *stream) error {
 // orphan stores what its client has not taken, so that it is delivered when the client comes back.
 func (e *Endpoint) orphan(s *stream) {
 	if err := s.leave(e.ending); err != nil {
-		e.Log.Warn("the answer to an MCP client that has gone is not stored", "error", err)
+		e.Log.Log(e.ending, e.gravity(s.rt.id, slog.LevelWarn), "the answer to an MCP client that has gone is not stored", "error", err)
 	}
 }
 
