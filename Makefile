@@ -3,6 +3,8 @@
 .DEFAULT_GOAL := help
 
 SOAK_COUNT ?= 10
+# As in scripts/test.sh: all but SQLite.
+RACE = -race -gcflags='modernc.org/...=-race=false'
 
 help: ## list the tasks
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -32,8 +34,8 @@ bench: ## print ratios and counts against the raw work
 
 soak: ## kill everything under a hundred calls, thrice, then run the end-to-end tests again and again (SOAK_COUNT=10)
 	@scripts/tools.sh test
-	go test -tags soak -race -timeout 1h -count 1 -v -run '^TestAHundredCalls' ./e2e/chaos
-	go test -tags soak -race -shuffle=on -p 1 -parallel 4 -timeout 6h -count $(SOAK_COUNT) -skip '^TestAHundredCalls' ./e2e/...
+	go test -tags soak $(RACE) -timeout 1h -count 1 -v -run '^TestAHundredCalls' ./e2e/chaos
+	go test -tags soak $(RACE) -shuffle=on -p 1 -parallel 4 -timeout 6h -count $(SOAK_COUNT) -skip '^TestAHundredCalls' ./e2e/...
 
 record: ## record the histories that later releases must replay (RELEASE=v1.2.3)
 	@scripts/tools.sh test
