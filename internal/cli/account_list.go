@@ -44,7 +44,7 @@ func newAccountList(a *App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.printShared(items)
+		return sharedListing.print(a, items)
 	})
 	cmd.Flags().StringVar(&account, "account", "", "only of this account")
 	return cmd
@@ -91,16 +91,9 @@ func (s *session) sharedItems(ctx context.Context, account string) ([]sharedItem
 	return items, nil
 }
 
-func (a *App) printShared(items []sharedItem) error {
-	if a.JSON() {
-		return a.printJSON(items)
-	}
-	if len(items) == 0 {
-		a.say("no shared connections; a file of holdfast connection apply has them under accounts")
-		return nil
-	}
-	t := a.newTable("shared connection", "workspaces", "intent", "token", "endpoint")
-	for _, i := range items {
+var sharedListing = listing[sharedItem]{
+	columns: []any{"shared connection", "workspaces", "intent", "token", "endpoint"},
+	row: func(i sharedItem) []any {
 		intent, token := noValue, noValue
 		if i.Intent != nil {
 			intent = string(i.Intent.Kind)
@@ -111,8 +104,7 @@ func (a *App) printShared(items []sharedItem) error {
 		case i.Config.Headers.AuthorizationPresent:
 			token = "header"
 		}
-		t.AppendRow([]any{i.Account + "/" + i.Name, i.Workspaces, intent, token, i.Config.URL})
-	}
-	t.Render()
-	return nil
+		return []any{i.Account + "/" + i.Name, i.Workspaces, intent, token, i.Config.URL}
+	},
+	none: "no shared connections; a file of holdfast connection apply has them under accounts",
 }

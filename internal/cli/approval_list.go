@@ -58,14 +58,18 @@ func newApprovalList(a *App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.printApprovals(views, state)
+		list := approvalListing
+		if state == stateOpen {
+			list.none = "nothing waits for a person; what was decided: holdfast approval list --state closed"
+		}
+		return list.print(a, views)
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&state, "state", stateOpen, "open, closed or all")
 	flags.StringVar(&filter.Session, "session", "", "only of this MCP session")
 	flags.StringVar(&id, "execution", "", "only of this execution")
 	flags.StringVar(&filter.Organisation, "organisation", "", "only of this organisation")
-	flags.IntVar(&limit.limit, "limit", store.DefaultLimit, "at most so many, up to 1000")
+	limit.bind(cmd)
 	flags.BoolVar(&watch, "watch", false, "go on with a line for each change")
 	flags.DurationVar(&timeout, "timeout", 0, "end a watch after this time (default: never)")
 	return cmd
@@ -90,43 +94,19 @@ func openness(state string) (*bool, error) {
 }
 
 func (s *session) approvals(ctx context.Context, filter store.PauseFilter) ([]approvalView, error) {
-	ctx, cancel := context.WithTimeout(ctx, storeReads)
-	defer cancel()
-	st, err := s.store(ctx)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := st.Pauses(ctx, filter)
-	if rows, err = readable(s.app, rows, err); err != nil {
-		return nil, err
-	}
-	views := make([]approvalView, 0, len(rows))
-	for _, row := range rows {
-		views = append(views, newApprovalView(row))
-	}
-	return views, nil
+	return records(ctx, s, func(ctx context.Context, st *store.Store) ([]store.PauseRow, error) {
+		return st.Pauses(ctx, filter)
+	}, newApprovalView)
 }
 
-func (a *App) printApprovals(views []approvalView, state string) error {
-	if a.JSON() {
-		return a.printJSON(views)
-	}
-	switch {
-	case len(views) == 0 && state == stateOpen:
-		a.say("nothing waits for a person; what was decided: holdfast approval list --state closed")
-		return nil
-	case len(views) == 0:
-		a.say("no approval is like that")
-		return nil
-	}
-	t := a.newTable("approval", "tool", "state", "left", "asked", "by", "decided by")
-	for _, v := range views {
+var approvalListing = listing[approvalView]{
+	columns: []any{"approval", "tool", "state", "left", "asked", "by", "decided by"},
+	row: func(v approvalView) []any {
 		decided := noValue
 		if v.Decision != nil {
 			decided = v.Decision.Who()
 		}
-		t.AppendRow([]any{v.ID, v.Address, v.State, v.left(), clock(v.CreatedAt), orNone(v.Client), decided})
-	}
-	t.Render()
-	return nil
+		return []any{v.ID, v.Address, v.State, v.left(), clock(v.CreatedAt), orNone(v.Client), decided}
+	},
+	none: "no approval is like that",
 }

@@ -55,37 +55,32 @@ func (a *App) printApproval(v approvalDetail) error {
 	if a.JSON() {
 		return a.printJSON(v)
 	}
-	t := a.newTable()
-	row := func(name, value string) {
-		if value != "" {
-			t.AppendRow([]any{name, value})
-		}
-	}
-	row("approval", v.ID)
-	row("tool", v.Address)
-	row("state", v.State)
-	row("question", v.Request.Message)
-	row("why", v.Request.Reason)
-	row("url", v.Request.URL)
+	t := a.newFacts()
+	t.row("approval", v.ID)
+	t.row("tool", v.Address)
+	t.row("state", v.State)
+	t.row("question", v.Request.Message)
+	t.row("why", v.Request.Reason)
+	t.row("url", v.Request.URL)
 	if v.Request.Kind == approval.KindForm {
-		row("asks for", indented(v.Request.Schema))
+		t.row("asks for", indented(v.Request.Schema))
 	}
-	row("arguments", indented(v.Arguments))
-	row("asked", clock(v.CreatedAt))
-	row("by", v.Client)
-	row("account", v.Account+" of "+v.Organisation)
-	row("session", v.Session)
-	row("deadline", clock(v.Deadline))
+	t.row("arguments", indented(v.Arguments))
+	t.row("asked", clock(v.CreatedAt))
+	t.row("by", v.Client)
+	t.row("account", v.Account+" of "+v.Organisation)
+	t.row("session", v.Session)
+	t.row("deadline", clock(v.Deadline))
 	if v.State == "waiting" {
-		row("left", v.left())
+		t.row("left", v.left())
 	}
 	if d := v.Decision; d != nil {
-		row("decided by", d.Who()+" ("+string(d.Via)+")")
-		row("decided", clock(d.At))
-		row("reason", d.Reason)
+		t.row("decided by", d.Who()+" ("+string(d.Via)+")")
+		t.row("decided", clock(d.At))
+		t.row("reason", d.Reason)
 	}
-	row("outcome", string(v.Outcome))
-	row("digest", v.Digest)
+	t.row("outcome", string(v.Outcome))
+	t.row("digest", v.Digest)
 	t.Render()
 	if v.State == "waiting" {
 		a.say("decide: holdfast approval approve %s, or decline, or cancel", v.ID)

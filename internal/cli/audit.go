@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 
 	"github.com/spf13/cobra"
@@ -42,50 +43,31 @@ func newAuditList(a *App) *cobra.Command {
 		if err := limit.check(); err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeout(ctx, storeReads)
-		defer cancel()
-		st, err := s.store(ctx)
-		if err != nil {
-			return err
-		}
 		filter.Limit = limit.limit
-		rows, err := st.AuditLog(ctx, filter)
+		views, err := records(ctx, s, func(ctx context.Context, st *store.Store) ([]store.Audit, error) {
+			return st.AuditLog(ctx, filter)
+		}, newAuditView)
 		if err != nil {
 			return err
 		}
-		views := make([]auditView, 0, len(rows))
-		for _, row := range rows {
-			views = append(views, newAuditView(row))
-		}
-		return a.printAudit(views)
+		return auditListing.print(a, views)
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&filter.Execution, "execution", "", "only of this execution")
 	flags.StringVar(&filter.Session, "session", "", "only of this MCP session")
 	flags.StringVar(&filter.Address, "tool", "", "only of this tool's address")
 	flags.StringVar(&filter.Organisation, "organisation", "", "only of this organisation")
-	flags.IntVar(&limit.limit, "limit", store.DefaultLimit, "at most so many, up to 1000")
+	limit.bind(cmd)
 	return cmd
 }
 
-func (a *App) printAudit(views []auditView) error {
-	if a.JSON() {
-		return a.printJSON(views)
-	}
-	if len(views) == 0 {
-		a.say("the audit has nothing like that")
-		return nil
-	}
-	t := a.newTable("at", "who", "via", "action", "tool", "outcome", "execution", "reason")
-	for _, v := range views {
-		who := v.Name
-		if who == "" {
-			who = v.Principal
+var auditListing = listing[auditView]{
+	columns: []any{"at", "who", "via", "action", "tool", "outcome", "execution", "reason"},
+	row: func(v auditView) []any {
+		return []any{
+			clock(v.At), orNone(cmp.Or(v.Name, v.Principal)), orNone(v.Via), v.Action, orNone(v.Address), orNone(v.Outcome),
+			orNone(v.Execution), orNone(v.Reason),
 		}
-		t.AppendRow([]any{
-			clock(v.At), orNone(who), orNone(v.Via), v.Action, orNone(v.Address), orNone(v.Outcome), orNone(v.Execution), orNone(v.Reason),
-		})
-	}
-	t.Render()
-	return nil
+	},
+	none: "the audit has nothing like that",
 }

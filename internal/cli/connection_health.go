@@ -83,17 +83,11 @@ func (a *App) showHealth(key delivery.Key, d diagnosis.Document) error {
 	return &CodeError{Code: ExitNotReady, Cause: errors.New(short(key) + " is not usable: " + d.FirstFailure.Error())}
 }
 
-// healthTable is a table of two columns that leaves out what is empty.
-type healthTable struct{ rows [][]any }
-
-func (t *healthTable) row(name, value string) {
-	if value != "" {
-		t.rows = append(t.rows, []any{name, value})
-	}
-}
+// healthTable is the parts of a health for people.
+type healthTable struct{ facts }
 
 func (a *App) printHealth(key delivery.Key, d diagnosis.Document) {
-	var t healthTable
+	t := healthTable{a.newFacts()}
 	t.row("connection", short(key))
 	t.row("directory", key.Directory)
 	t.row("phase", string(d.Phase))
@@ -110,14 +104,10 @@ func (a *App) printHealth(key delivery.Key, d diagnosis.Document) {
 	t.engine(d)
 	t.tools(d)
 	t.probe(d.Tools.Direct)
-	out := a.newTable()
-	for _, row := range t.rows {
-		out.AppendRow(row)
-	}
-	out.Render()
+	t.Render()
 }
 
-func (t *healthTable) delivery(d diagnosis.Document) {
+func (t healthTable) delivery(d diagnosis.Document) {
 	state := string(d.Delivery.State)
 	switch d.Delivery.Source {
 	case diagnosis.FromMemo:
@@ -139,7 +129,7 @@ func (t *healthTable) delivery(d diagnosis.Document) {
 	}
 }
 
-func (t *healthTable) engine(d diagnosis.Document) {
+func (t healthTable) engine(d diagnosis.Document) {
 	status := d.Engine.Status
 	if d.Engine.Error != "" {
 		status += ": " + d.Engine.Error
@@ -153,7 +143,7 @@ func (t *healthTable) engine(d diagnosis.Document) {
 	}
 }
 
-func (t *healthTable) tools(d diagnosis.Document) {
+func (t healthTable) tools(d diagnosis.Document) {
 	t.row("tools", listingLine(d.Tools.Listing))
 	if len(d.PluginCanaries.Missing) > 0 {
 		t.row("plugin tools", listingLine(d.PluginCanaries))
@@ -184,7 +174,7 @@ func (t *healthTable) tools(d diagnosis.Document) {
 	t.row("model", model)
 }
 
-func (t *healthTable) probe(direct diagnosis.Direct) {
+func (t healthTable) probe(direct diagnosis.Direct) {
 	if direct.Trace == nil {
 		t.row("probe", direct.Error)
 		return

@@ -61,7 +61,11 @@ func newList(a *App) *cobra.Command {
 		if items, err = s.complete(ctx, remote, filter, items); err != nil {
 			return err
 		}
-		return a.printList(items, filter != connection.Filter{})
+		list := connectionListing
+		if filter == (connection.Filter{}) {
+			list.none = "no connections; say what is wanted: holdfast connection apply"
+		}
+		return list.print(a, items)
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&filter.Workspace, "workspace", "", "only of this workspace")
@@ -72,27 +76,15 @@ func newList(a *App) *cobra.Command {
 	return cmd
 }
 
-func (a *App) printList(items []listItem, filtered bool) error {
-	if a.JSON() {
-		return a.printJSON(items)
-	}
-	switch {
-	case len(items) == 0 && filtered:
-		a.say("no connection is like that")
-		return nil
-	case len(items) == 0:
-		a.say("no connections; say what is wanted: holdfast connection apply")
-		return nil
-	}
-	t := a.newTable("connection", "state", "since", "age", "failure", "engine", "directory")
-	for _, i := range items {
-		t.AppendRow([]any{
+var connectionListing = listing[listItem]{
+	columns: []any{"connection", "state", "since", "age", "failure", "engine", "directory"},
+	row: func(i listItem) []any {
+		return []any{
 			i.Workspace + "/" + i.Name, orNone(string(i.State)), clock(i.Since), ageOf(i.AgeSeconds),
 			orNone(i.FailureCode), orNone(i.Engine), orNone(i.Directory),
-		})
-	}
-	t.Render()
-	return nil
+		}
+	},
+	none: "no connection is like that",
 }
 
 func newListItem(row connection.Listed, now time.Time) listItem {

@@ -47,7 +47,7 @@ func newEngineList(a *App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return a.printEngines(items)
+		return engineListing.print(a, items)
 	})
 	return cmd
 }
@@ -82,22 +82,14 @@ func (s *session) engineItems(ctx context.Context) ([]engineItem, error) {
 	return items, nil
 }
 
-func (a *App) printEngines(items []engineItem) error {
-	if a.JSON() {
-		return a.printJSON(items)
-	}
-	if len(items) == 0 {
-		a.say("no engines; one becomes known by: holdfast connection apply --engine URL")
-		return nil
-	}
-	t := a.newTable("engine", "url", "username", "password", "workspaces", "connections")
-	for _, i := range items {
+var engineListing = listing[engineItem]{
+	columns: []any{"engine", "url", "username", "password", "workspaces", "connections"},
+	row: func(i engineItem) []any {
 		password, username := "none", noValue
 		if i.PasswordStored {
 			password, username = "stored", cmp.Or(i.Username, engineapi.DefaultUsername)
 		}
-		t.AppendRow([]any{i.ID, i.URL, username, password, i.Workspaces, i.Connections})
-	}
-	t.Render()
-	return nil
+		return []any{i.ID, i.URL, username, password, i.Workspaces, i.Connections}
+	},
+	none: "no engines; one becomes known by: holdfast connection apply --engine URL",
 }

@@ -77,31 +77,26 @@ func (a *App) printExecution(v executionDetail) error {
 	if a.JSON() {
 		return a.printJSON(v)
 	}
-	t := a.newTable()
-	row := func(name, value string) {
-		if value != "" {
-			t.AppendRow([]any{name, value})
-		}
-	}
-	row("execution", v.Key)
-	row("tool", v.Address)
-	row("state", v.Status)
-	row("arguments", indented(v.Arguments))
-	row("asked", clock(v.CreatedAt))
-	row("by", v.Client)
-	row("account", v.Account+" of "+v.Organisation)
-	row("session", v.Session)
+	t := a.newFacts()
+	t.row("execution", v.Key)
+	t.row("tool", v.Address)
+	t.row("state", v.Status)
+	t.row("arguments", indented(v.Arguments))
+	t.row("asked", clock(v.CreatedAt))
+	t.row("by", v.Client)
+	t.row("account", v.Account+" of "+v.Organisation)
+	t.row("session", v.Session)
 	for _, p := range v.Approvals {
-		row("approval", p.ID+" "+p.State+decidedBy(p.Decision))
+		t.row("approval", p.ID+" "+p.State+decidedBy(p.Decision))
 	}
 	if v.SettledAt != nil {
-		row("settled", clock(v.SettledAt))
-		row("kept until", clock(v.RetainedUntil))
+		t.row("settled", clock(v.SettledAt))
+		t.row("kept until", clock(v.RetainedUntil))
 	}
 	if o := v.Outcome; o != nil {
-		row("failure", o.Code)
+		t.row("failure", o.Code)
 	}
-	row("workflow", v.WorkflowID)
+	t.row("workflow", v.WorkflowID)
 	t.Render()
 	_, err := fmt.Fprintf(a.options.Stdout, "\n%s\n", v.Text)
 	return err

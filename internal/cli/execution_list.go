@@ -35,43 +35,27 @@ func newExecutionList(a *App) *cobra.Command {
 		if filter.Limit = limit.limit; state != "" {
 			filter.Status = []string{state}
 		}
-		ctx, cancel := context.WithTimeout(ctx, storeReads)
-		defer cancel()
-		st, err := s.store(ctx)
+		views, err := records(ctx, s, func(ctx context.Context, st *store.Store) ([]store.Execution, error) {
+			return st.Executions(ctx, filter)
+		}, newExecutionView)
 		if err != nil {
 			return err
 		}
-		rows, err := st.Executions(ctx, filter)
-		if rows, err = readable(a, rows, err); err != nil {
-			return err
-		}
-		views := make([]executionView, 0, len(rows))
-		for _, row := range rows {
-			views = append(views, newExecutionView(row))
-		}
-		return a.printExecutions(views)
+		return executionListing.print(a, views)
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&state, "state", "", "only in this state: "+strings.Join(views.ExecutionStates(), ", "))
 	flags.StringVar(&filter.Address, "tool", "", "only of this tool's address")
 	flags.StringVar(&filter.Session, "session", "", "only of this MCP session")
 	flags.StringVar(&filter.Organisation, "organisation", "", "only of this organisation")
-	flags.IntVar(&limit.limit, "limit", store.DefaultLimit, "at most so many, up to 1000")
+	limit.bind(cmd)
 	return cmd
 }
 
-func (a *App) printExecutions(views []executionView) error {
-	if a.JSON() {
-		return a.printJSON(views)
-	}
-	if len(views) == 0 {
-		a.say("no execution is like that")
-		return nil
-	}
-	t := a.newTable("execution", "tool", "state", "asked", "by", "settled")
-	for _, v := range views {
-		t.AppendRow([]any{v.Key, v.Address, v.Status, clock(v.CreatedAt), orNone(v.Client), clock(v.SettledAt)})
-	}
-	t.Render()
-	return nil
+var executionListing = listing[executionView]{
+	columns: []any{"execution", "tool", "state", "asked", "by", "settled"},
+	row: func(v executionView) []any {
+		return []any{v.Key, v.Address, v.Status, clock(v.CreatedAt), orNone(v.Client), clock(v.SettledAt)}
+	},
+	none: "no execution is like that",
 }

@@ -174,24 +174,3 @@ func oneID(of, see string) func(args []string) error {
 		return nil
 	}
 }
-
-// limitFlag bounds a list.
-type limitFlag struct{ limit int }
-
-func (f limitFlag) check() error {
-	if f.limit < 1 || f.limit > store.MaxLimit {
-		return usagef("--limit must be 1 to %d", store.MaxLimit)
-	}
-	return nil
-}
-
-// readable keeps the rows of a list that can be read, and tells of the others.
-func readable[T any](a *App, rows []T, err error) ([]T, error) {
-	if err != nil && !isCorrupt(err) {
-		return nil, err
-	}
-	if err != nil {
-		a.say("holdfast: %v", err)
-	}
-	return rows, nil
-}

@@ -65,44 +65,26 @@ func newMCPSessionList(a *App) *cobra.Command {
 		if err := limit.check(); err != nil {
 			return err
 		}
-		ctx, cancel := context.WithTimeout(ctx, storeReads)
-		defer cancel()
-		st, err := s.store(ctx)
+		filter.Alive, filter.Limit = !all, limit.limit
+		views, err := records(ctx, s, func(ctx context.Context, st *store.Store) ([]store.Session, error) {
+			return st.Sessions(ctx, filter)
+		}, newMCPSessionView)
 		if err != nil {
 			return err
 		}
-		filter.Alive, filter.Limit = !all, limit.limit
-		rows, err := st.Sessions(ctx, filter)
-		if rows, err = readable(a, rows, err); err != nil {
-			return err
-		}
-		views := make([]mcpSessionView, 0, len(rows))
-		for _, row := range rows {
-			views = append(views, newMCPSessionView(row))
-		}
-		return a.printMCPSessions(views)
+		return mcpSessionListing.print(a, views)
 	})
 	flags := cmd.Flags()
 	flags.BoolVar(&all, "all", false, "those too that were terminated")
 	flags.StringVar(&filter.Organisation, "organisation", "", "only of this organisation")
-	flags.IntVar(&limit.limit, "limit", store.DefaultLimit, "at most so many, up to 1000")
+	limit.bind(cmd)
 	return cmd
 }
 
-func (a *App) printMCPSessions(views []mcpSessionView) error {
-	if a.JSON() {
-		return a.printJSON(views)
-	}
-	if len(views) == 0 {
-		a.say("no sessions; an MCP client makes one when it connects to the gateway's /mcp")
-		return nil
-	}
-	t := a.newTable("session", "client", "account", "mode", "made", "last seen", "terminated")
-	for _, v := range views {
-		t.AppendRow([]any{
-			v.ID, orNone(v.Client), v.Account, v.Mode, clock(v.CreatedAt), clock(v.LastSeenAt), clock(v.TerminatedAt),
-		})
-	}
-	t.Render()
-	return nil
+var mcpSessionListing = listing[mcpSessionView]{
+	columns: []any{"session", "client", "account", "mode", "made", "last seen", "terminated"},
+	row: func(v mcpSessionView) []any {
+		return []any{v.ID, orNone(v.Client), v.Account, v.Mode, clock(v.CreatedAt), clock(v.LastSeenAt), clock(v.TerminatedAt)}
+	},
+	none: "no sessions; an MCP client makes one when it connects to the gateway's /mcp",
 }

@@ -68,31 +68,26 @@ func (a *App) printMCPSession(v mcpSessionDetail) error {
 	if a.JSON() {
 		return a.printJSON(v)
 	}
-	t := a.newTable()
-	row := func(name, value string) {
-		if value != "" {
-			t.AppendRow([]any{name, value})
-		}
-	}
-	row("session", v.ID)
-	row("client", v.Client)
-	row("account", v.Account+" of "+v.Organisation)
-	row("mode", string(v.Mode))
-	row("resource", v.Resource)
-	row("role", v.Role)
-	row("protocol", v.Protocol)
-	row("made", clock(v.CreatedAt))
-	row("last seen", clock(v.LastSeenAt))
+	t := a.newFacts()
+	t.row("session", v.ID)
+	t.row("client", v.Client)
+	t.row("account", v.Account+" of "+v.Organisation)
+	t.row("mode", string(v.Mode))
+	t.row("resource", v.Resource)
+	t.row("role", v.Role)
+	t.row("protocol", v.Protocol)
+	t.row("made", clock(v.CreatedAt))
+	t.row("last seen", clock(v.LastSeenAt))
 	if v.TerminatedAt != nil {
-		row("terminated", clock(v.TerminatedAt))
+		t.row("terminated", clock(v.TerminatedAt))
 	}
 	if w := v.Workflow; w != nil {
-		row("ends", clock(&w.ExpiresAt))
+		t.row("ends", clock(&w.ExpiresAt))
 		for _, lease := range w.Leases {
-			row("awake for", lease.PauseID+" until "+clock(&lease.Until))
+			t.row("awake for", lease.PauseID+" until "+clock(&lease.Until))
 		}
 	}
-	row("workflow", v.WorkflowID)
+	t.row("workflow", v.WorkflowID)
 	t.Render()
 	return nil
 }

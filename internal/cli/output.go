@@ -46,6 +46,18 @@ func (a *App) newTable(header ...any) table.Writer {
 	return t
 }
 
+// facts is a table of names and values.
+type facts struct{ table.Writer }
+
+func (a *App) newFacts() facts { return facts{a.newTable()} }
+
+// row leaves out what has no value.
+func (f facts) row(name, value string) {
+	if value != "" {
+		f.AppendRow([]any{name, value})
+	}
+}
+
 const noValue = "-"
 
 // clock is a time for people, in their own zone.

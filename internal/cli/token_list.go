@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/holdfast-mcp/holdfast/internal/auth"
+	"github.com/holdfast-mcp/holdfast/internal/store"
 )
 
 func newTokenList(a *App) *cobra.Command {
@@ -22,25 +23,14 @@ func newTokenList(a *App) *cobra.Command {
 			return err
 		}
 		now := time.Now()
-		views := make([]tokenView, 0, len(rows))
-		for _, row := range rows {
-			views = append(views, newTokenView(row, now))
-		}
-		return a.printTokens(views)
+		return tokenListing.print(a, viewsOf(rows, func(row store.APIToken) tokenView { return newTokenView(row, now) }))
 	})
 	return cmd
 }
 
-func (a *App) printTokens(views []tokenView) error {
-	if a.JSON() {
-		return a.printJSON(views)
-	}
-	if len(views) == 0 {
-		a.say("no tokens; make one: holdfast token create --role owner --name NAME")
-		return nil
-	}
-	t := a.newTable("id", "name", "role", "account", "usable", "created", "by", "expires", "last used")
-	for _, v := range views {
+var tokenListing = listing[tokenView]{
+	columns: []any{"id", "name", "role", "account", "usable", "created", "by", "expires", "last used"},
+	row: func(v tokenView) []any {
 		usable := "yes"
 		switch {
 		case v.RevokedAt != nil:
@@ -48,8 +38,9 @@ func (a *App) printTokens(views []tokenView) error {
 		case !v.Live:
 			usable = "expired"
 		}
-		t.AppendRow([]any{v.ID, v.Name, v.Role, orNone(v.Account), usable, clock(v.CreatedAt), orNone(v.CreatedBy), clock(v.ExpiresAt), clock(v.LastUsedAt)})
-	}
-	t.Render()
-	return nil
+		return []any{
+			v.ID, v.Name, v.Role, orNone(v.Account), usable, clock(v.CreatedAt), orNone(v.CreatedBy), clock(v.ExpiresAt), clock(v.LastUsedAt),
+		}
+	},
+	none: "no tokens; make one: holdfast token create --role owner --name NAME",
 }

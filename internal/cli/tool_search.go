@@ -53,12 +53,10 @@ func newToolSearch(a *App) *cobra.Command {
 			return err
 		}
 		who := a.operator("")
-		views := make([]toolView, 0, len(hits))
-		for _, hit := range hits {
-			views = append(views, newToolView(hit.Tool, tools.verdict(who, hit.Tool)))
-		}
 		tools.saySilentSources(a)
-		return a.printTools(views)
+		return toolListing.print(a, viewsOf(hits, func(hit catalog.Hit) toolView {
+			return newToolView(hit.Tool, tools.verdict(who, hit.Tool))
+		}))
 	})
 	cmd.Flags().IntVar(&limit, "limit", toolsLimit, "at most so many, up to 1000")
 	return cmd
@@ -68,20 +66,10 @@ func newToolView(tool catalog.Tool, verdict policy.Verdict) toolView {
 	return toolView{Tool: views.ToolOf(tool), Effect: verdict.Effect, Why: verdict.Reason, Input: tool.Input}
 }
 
-func (a *App) printTools(views []toolView) error {
-	if a.JSON() {
-		return a.printJSON(views)
-	}
-	if len(views) == 0 {
-		a.say("no tool is like that; all of them: holdfast tool search")
-		return nil
-	}
-	t := a.newTable("tool", "a call is", "because of", "what it does")
-	for _, v := range views {
-		t.AppendRow([]any{v.Address, v.Effect, v.Why, orNone(about(v))})
-	}
-	t.Render()
-	return nil
+var toolListing = listing[toolView]{
+	columns: []any{"tool", "a call is", "because of", "what it does"},
+	row:     func(v toolView) []any { return []any{v.Address, v.Effect, v.Why, orNone(about(v))} },
+	none:    "no tool is like that; all of them: holdfast tool search",
 }
 
 // about is the beginning of a description, on one line.

@@ -90,48 +90,43 @@ func readView(ctx context.Context, c Connections, key delivery.Key) (v view, sil
 
 // printView shows a connection as rows of two columns.
 func (a *App) printView(v view) {
-	t := a.newTable()
-	row := func(name, value string) {
-		if value != "" {
-			t.AppendRow([]any{name, value})
-		}
-	}
-	row("connection", v.Workspace+"/"+v.Name)
-	row("directory", v.Directory)
-	row("engine", v.Engine)
+	t := a.newFacts()
+	t.row("connection", v.Workspace+"/"+v.Name)
+	t.row("directory", v.Directory)
+	t.row("engine", v.Engine)
 	if v.Snapshot == nil {
-		row("state", "nothing is published yet")
+		t.row("state", "nothing is published yet")
 	}
 	if s := v.Snapshot; s != nil {
-		row("state", string(s.State))
+		t.row("state", string(s.State))
 		if v.Health != nil {
-			row("usable", yesNo(v.Health.Usable))
+			t.row("usable", yesNo(v.Health.Usable))
 		}
-		row("why", s.Reason)
-		row("since", clock(s.StateSince))
-		row("applied", clock(s.AppliedAt))
-		row("last attempt", clock(s.LastAttemptAt))
-		row("trigger", deref(s.Trigger))
-		row("waiting for", string(s.WaitingFor))
+		t.row("why", s.Reason)
+		t.row("since", clock(s.StateSince))
+		t.row("applied", clock(s.AppliedAt))
+		t.row("last attempt", clock(s.LastAttemptAt))
+		t.row("trigger", deref(s.Trigger))
+		t.row("waiting for", string(s.WaitingFor))
 		if s.NextAttemptAt != nil {
-			row("next attempt", clock(s.NextAttemptAt))
+			t.row("next attempt", clock(s.NextAttemptAt))
 		}
 		if s.Degraded != nil {
-			row("degraded", s.Degraded.Failure.Error())
+			t.row("degraded", s.Degraded.Failure.Error())
 		}
 		if s.Failure != nil {
-			row("failure", s.Failure.Error())
-			row("cause", s.Failure.Cause())
-			row("next step", s.Failure.RecommendedAction)
+			t.row("failure", s.Failure.Error())
+			t.row("cause", s.Failure.Cause())
+			t.row("next step", s.Failure.RecommendedAction)
 		}
 	}
 	if v.Health != nil {
-		row("last look", clock(v.Health.CheckedAt))
+		t.row("last look", clock(v.Health.CheckedAt))
 		if v.Health.Tools != nil {
-			row("tools", toolsLine(v.Health))
+			t.row("tools", toolsLine(v.Health))
 		}
 	}
-	row("workflow", v.WorkflowID)
+	t.row("workflow", v.WorkflowID)
 	t.Render()
 }
 
