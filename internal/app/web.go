@@ -7,6 +7,7 @@ import (
 	"go.uber.org/fx"
 
 	"github.com/holdfast-mcp/holdfast/internal/auth"
+	"github.com/holdfast-mcp/holdfast/internal/catalog"
 	"github.com/holdfast-mcp/holdfast/internal/executions"
 	"github.com/holdfast-mcp/holdfast/internal/store"
 	"github.com/holdfast-mcp/holdfast/internal/web"
@@ -21,12 +22,13 @@ type WebParams struct {
 	Store     *store.Store
 	Auth      *auth.Authenticator
 	Engine    executions.Engine
+	Catalog   *catalog.Sources
 	Log       *slog.Logger
 }
 
 func provideWeb(p WebParams) (*web.Web, error) {
 	made, err := web.New(web.Params{
-		Engine: p.Engine, Store: p.Store, Auth: p.Auth, Log: p.Log,
+		Engine: p.Engine, Store: p.Store, Tools: p.Catalog, Auth: p.Auth, Log: p.Log,
 		Settings: web.Settings{Names: names(p.Options.Config), ReadOnly: p.Options.Config.Gateway.ReadOnly},
 	})
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -204,4 +205,27 @@ func TestReadersWaitForTheFirstListing(t *testing.T) {
 	tool, err := sources.Lookup(t.Context(), "up.echo")
 	require.NoError(t, err)
 	require.Equal(t, "echo", tool.Name)
+}
+
+func TestWhatIsKnownIsReadWithoutWaiting(t *testing.T) {
+	t.Parallel()
+	server, held := start(t, upstream.Options{}), make(chan struct{})
+	server.Intercept(func(string, http.ResponseWriter, *http.Request) bool {
+		<-held
+		return false
+	})
+	release := sync.OnceFunc(func() { close(held) })
+	t.Cleanup(release)
+	sources := openFile(t, fmt.Sprintf(`{"mcpServers":{"up":{"url":%q}}}`, server.URL()), nil)
+	_, err := sources.Known("up.echo")
+	require.ErrorIs(t, err, catalog.ErrNotListed)
+	_, err = sources.Known("other.echo")
+	require.ErrorIs(t, err, catalog.ErrNoTool)
+	release()
+	require.NoError(t, sources.Refresh(t.Context(), "up"))
+	tool, err := sources.Known("up.echo")
+	require.NoError(t, err)
+	require.Equal(t, "echo", tool.Name)
+	_, err = sources.Known("up.nothing")
+	require.ErrorIs(t, err, catalog.ErrNoTool)
 }

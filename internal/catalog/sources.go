@@ -123,6 +123,26 @@ func (c *Sources) Lookup(ctx context.Context, address string) (Tool, error) {
 	return Tool{}, ErrNoTool
 }
 
+// Known reads one tool of those known now, and waits for nothing: [ErrNotListed] while its source was never tried, [ErrNoTool] where
+// there is none.
+func (c *Sources) Known(address string) (Tool, error) {
+	name, _, _ := strings.Cut(address, ".")
+	source := c.source(name)
+	if source == nil {
+		return Tool{}, ErrNoTool
+	}
+	missing := ErrNoTool
+	select {
+	case <-source.first:
+	default:
+		missing = ErrNotListed
+	}
+	if entry := c.snapshot().tools[address]; entry != nil {
+		return entry.tool, nil
+	}
+	return Tool{}, missing
+}
+
 // Search implements [Catalog]. The limit is 12 where none is given, and 1,000 at most.
 func (c *Sources) Search(ctx context.Context, query string, limit int) ([]Hit, error) {
 	if err := awaitFirst(ctx, c.sources...); err != nil {

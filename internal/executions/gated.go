@@ -120,8 +120,11 @@ func (s *Service) start(ctx context.Context, who Caller, call Call, p prepared, 
 
 // question is what a person is asked. It holds nothing of the arguments: it is part of the workflow's history.
 func question(verdict policy.Verdict, address string) *approval.Request {
-	return &approval.Request{Kind: approval.KindGate, Message: fmt.Sprintf("Approve %s?", address), Reason: verdict.Reason}
+	return &approval.Request{Kind: approval.KindGate, Message: GateMessage(address), Reason: verdict.Reason}
 }
+
+// GateMessage is the whole question of a gate. It says no more than the tool's address.
+func GateMessage(address string) string { return fmt.Sprintf("Approve %s?", address) }
 
 // follow waits for what is new about an execution, the pause known left aside, and reports it. What was started is never reported as an
 // error: its caller can ask again with its key.

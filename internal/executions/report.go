@@ -97,8 +97,11 @@ func (s *Service) modelMayAnswer(ctx context.Context, who Caller, row store.Exec
 	return verdict.Effect == policy.Ask && verdict.ModelMayAnswer
 }
 
-// masked is for people: the tool's schema says which values are secrets, and so do names. Without the schema names alone do.
+// masked is for people: the tool's schema says which values are secrets, and so do names. Without the schema names alone do: a source
+// that has not been listed yet does not keep a person from deciding.
 func (s *Service) masked(ctx context.Context, row store.Execution) json.RawMessage {
+	ctx, cancel := context.WithTimeout(ctx, schemaTimeout)
+	defer cancel()
 	tool, err := s.catalog.Lookup(ctx, row.Address)
 	if err != nil {
 		tool.Input = nil

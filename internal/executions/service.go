@@ -20,8 +20,10 @@ const (
 	// storeTimeout and temporalTimeout bound single steps: whatever does not answer in time cannot be reached.
 	storeTimeout    = 5 * time.Second
 	temporalTimeout = 10 * time.Second
-	maxRequestName  = 300
-	maxSuggestions  = 5
+	// schemaTimeout is shorter than storeTimeout: what is read of the store afterwards still has its time.
+	schemaTimeout  = time.Second
+	maxRequestName = 300
+	maxSuggestions = 5
 )
 
 var errClosed = errors.New("the gateway is stopping")

@@ -16,6 +16,9 @@ const (
 
 	sqlExecutionByRequest = sqlExecutions + ` WHERE account = $1 AND organisation = $2 AND request = $3`
 
+	sqlSizedArguments = `SELECT key, account, organisation, session, mode, resource, address, digest, policy, length(arguments),
+		CASE WHEN length(arguments) <= ? THEN arguments END FROM execution`
+
 	sqlPutExecution = `INSERT INTO execution (` + executionColumns + `)
 		VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, 0, 0, NULL, $14) ON CONFLICT DO NOTHING`
 

@@ -13,9 +13,16 @@ const inboxLimit = 200
 
 // inboxView are the pauses that wait.
 type inboxView struct {
-	Items    []pauseView
+	Items    []inboxItem
 	Operator bool
 	More     bool // there are more than are shown
+}
+
+// inboxItem is one of them.
+type inboxItem struct {
+	pauseView
+
+	Line string // of the call's arguments; empty: it is not known now
 }
 
 // Count is how many are shown.
@@ -47,7 +54,8 @@ func readable(rows []store.PauseRow, err error) ([]store.PauseRow, error) {
 	return rows, err
 }
 
-func (w *Web) inbox(ctx context.Context, v *visit) (inboxView, error) {
+// inbox reads the pauses that wait. Before is what was shown before, if anything was.
+func (w *Web) inbox(ctx context.Context, v *visit, before inboxView) (inboxView, error) {
 	filter, open := scope(v), true
 	filter.Open, filter.Limit = &open, inboxLimit
 	rows, err := readable(w.Store.Pauses(ctx, filter))
@@ -57,14 +65,15 @@ func (w *Web) inbox(ctx context.Context, v *visit) (inboxView, error) {
 	view := inboxView{Operator: operator(v.session.Principal), More: len(rows) == inboxLimit}
 	for _, row := range rows {
 		if one := w.view(seen{row: row}, v.session.Principal); one.State == statePending {
-			view.Items = append(view.Items, one)
+			view.Items = append(view.Items, inboxItem{pauseView: one})
 		}
 	}
+	w.addLines(ctx, view.Items, before.Items)
 	return view, nil
 }
 
 func (w *Web) inboxPage(rw http.ResponseWriter, v *visit) {
-	view, err := w.inbox(v.Context(), v)
+	view, err := w.inbox(v.Context(), v, inboxView{})
 	if err != nil {
 		w.unavailable(rw, v, err)
 		return
@@ -76,20 +85,22 @@ func (w *Web) inboxEvents(rw http.ResponseWriter, v *visit) {
 	var (
 		change int64 = -1
 		last   inboxView
+		told   update
 	)
 	w.follow(rw, v, func(ctx context.Context) (update, error) {
 		now, err := w.Store.LastChange(ctx)
+		if err != nil || now == change && !w.anyOver(last) {
+			return told, err
+		}
+		if last, err = w.inbox(ctx, v, last); err != nil {
+			return update{}, err
+		}
+		html, err := w.part("inbox", "list", last)
 		if err != nil {
 			return update{}, err
 		}
-		if now != change || w.anyOver(last) {
-			if last, err = w.inbox(ctx, v); err != nil {
-				return update{}, err
-			}
-			change = now
-		}
-		html, err := w.part("inbox", "list", last)
-		return update{State: "inbox", HTML: html, Count: last.Count()}, err
+		change, told = now, update{State: "inbox", HTML: html, Count: last.Count()}
+		return told, nil
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/internal/auth"
+	"github.com/holdfast-mcp/holdfast/internal/store"
 )
 
 const (
@@ -115,19 +116,53 @@ func (s *stream) write(text string) bool {
 }
 
 func (w *Web) resumeEvents(rw http.ResponseWriter, v *visit) {
-	found, err := w.look(v.Context(), v.caller(w), v.PathValue("id"))
+	row, err := w.paused(v.Context(), v.caller(w), v.PathValue("id"))
 	if err != nil {
 		w.fault(rw, v, err)
 		return
 	}
-	id := found.row.ID
+	var (
+		told update
+		at   = marks{all: -1}
+	)
 	w.follow(rw, v, func(ctx context.Context) (update, error) {
-		found, err := w.look(ctx, v.caller(w), id)
+		next, changed, err := w.changed(ctx, row.Key, at)
+		over := told.State == statePending && !w.Now().Before(row.Deadline)
+		if err != nil || !changed && !over {
+			at = next
+			return told, err
+		}
+		found, err := w.look(ctx, v.caller(w), row.ID)
 		if err != nil {
 			return update{}, err
 		}
 		view := w.view(found, v.session.Principal)
 		html, err := w.part("resume", "state", view)
-		return update{State: view.State, HTML: html, Final: view.Final}, err
+		if err != nil {
+			return update{}, err
+		}
+		at, told = next, update{State: view.State, HTML: html, Final: view.Final}
+		return told, nil
 	})
+}
+
+// marks tell whether an execution has changed since it was looked at: by the last change of all pauses, which is cheap to read, and by
+// that of its own. Whatever becomes of an execution is a change of its pauses.
+type marks struct{ all, own int64 }
+
+// changed reports whether an execution may look other than it did. Looking costs more: arguments and result are read whole.
+func (w *Web) changed(ctx context.Context, key string, at marks) (now marks, changed bool, err error) {
+	now = at
+	if now.all, err = w.Store.LastChange(ctx); err != nil || now.all == at.all {
+		return at, false, err
+	}
+	rows, err := readable(w.Store.Pauses(ctx, store.PauseFilter{Key: key, Limit: store.MaxLimit}))
+	if err != nil {
+		return at, false, err
+	}
+	now.own = 0
+	for _, row := range rows {
+		now.own = max(now.own, row.Change)
+	}
+	return now, now.own != at.own || len(rows) == 0, nil
 }

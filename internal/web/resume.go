@@ -13,9 +13,11 @@ import (
 
 // resumeView is the page of one pause.
 type resumeView struct {
-	Pause  pauseView
-	Guard  string
-	Fields []field
+	Pause     pauseView
+	Says      string // what the source says of the tool; empty: that is not known
+	Arguments string // JSON, in lines
+	Guard     string
+	Fields    []field
 	// Why says why the visitor cannot decide; empty: they can. NoAccept says why they cannot approve.
 	Why, NoAccept string
 	Reason        string // as it was sent
@@ -59,25 +61,31 @@ func titleOf(p pauseView) string {
 	return visible(p.Address) + ": " + p.State
 }
 
-// look reads everything that a pause's page shows. An execution that is named is taken for the pause that waits, or for the last one.
+// look reads everything that a pause's page shows.
 func (w *Web) look(ctx context.Context, who executions.Caller, id string) (seen, error) {
+	row, err := w.paused(ctx, who, id)
+	if err != nil {
+		return seen{}, err
+	}
+	report, err := w.Engine.Lookup(ctx, who, row.Key)
+	if err != nil {
+		return seen{}, err
+	}
+	return seen{row: row, report: report}, nil
+}
+
+// paused reads a pause. An execution that is named is taken for the pause that waits, or for the last one.
+func (w *Web) paused(ctx context.Context, who executions.Caller, id string) (store.PauseRow, error) {
 	key, number, err := approval.ParseID(id)
 	if err != nil {
-		return seen{}, &executions.NotFoundError{ID: id}
+		return store.PauseRow{}, &executions.NotFoundError{ID: id}
 	}
 	row, err := w.Engine.Paused(ctx, who, id)
 	var missing *executions.NotFoundError
 	if number == 0 && errors.As(err, &missing) {
-		row, err = w.lastPause(ctx, who, key)
+		return w.lastPause(ctx, who, key)
 	}
-	if err != nil {
-		return seen{}, err
-	}
-	report, err := w.Engine.Lookup(ctx, who, key)
-	if err != nil {
-		return seen{}, err
-	}
-	return seen{row: row, report: report, asker: w.asker(ctx, row)}, nil
+	return row, err
 }
 
 func (w *Web) lastPause(ctx context.Context, who executions.Caller, key string) (store.PauseRow, error) {
@@ -106,7 +114,10 @@ func (w *Web) asker(ctx context.Context, row store.PauseRow) string {
 }
 
 func (w *Web) resumeView(v *visit, found seen) resumeView {
-	view := resumeView{Pause: w.view(found, v.session.Principal), ReadOnly: w.Settings.ReadOnly}
+	view := resumeView{
+		Pause: w.view(found, v.session.Principal), Says: w.says(found.row.Address), Arguments: pretty(found.report.Arguments), ReadOnly: w.Settings.ReadOnly,
+	}
+	view.Pause.Asker = w.asker(v.Context(), found.row)
 	switch {
 	case w.Settings.ReadOnly:
 		view.Why = messageReadOnly.Text

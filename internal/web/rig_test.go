@@ -1,19 +1,11 @@
 package web_test
 
 import (
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/cookiejar"
 	"net/http/httptest"
-	"net/url"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,8 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-mcp/holdfast/internal/auth"
+	"github.com/holdfast-mcp/holdfast/internal/catalog"
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
-	"github.com/holdfast-mcp/holdfast/internal/executions"
 	"github.com/holdfast-mcp/holdfast/internal/keys"
 	"github.com/holdfast-mcp/holdfast/internal/simulator"
 	"github.com/holdfast-mcp/holdfast/internal/store"
@@ -40,110 +32,11 @@ var sharedKeys = sync.OnceValues(func() (*keys.Keys, error) {
 	return keys.Open(filepath.Join(dir, "keys"))
 })
 
-// engine is the part of the gateway behind the pages, over a real store. It decides as the workflow would.
-type engine struct {
-	executions.Engine
-
-	store *store.Store
-	now   func() time.Time
-	fault atomic.Pointer[error]
-	// refuses is what decisions are answered with.
-	refuses atomic.Pointer[error]
-
-	mu      sync.Mutex
-	results map[string]json.RawMessage
-	answers []executions.Answer
-}
-
-func (e *engine) find(ctx context.Context, who executions.Caller, id string) (store.Execution, int, error) {
-	if fault := e.fault.Load(); fault != nil {
-		return store.Execution{}, 0, *fault
-	}
-	key, n, err := approval.ParseID(id)
-	if err != nil {
-		return store.Execution{}, 0, &executions.NotFoundError{ID: id}
-	}
-	row, err := e.store.Execution(ctx, key)
-	mine := who.Identity == row.Identity || who.Operator && who.Identity.Organisation == row.Identity.Organisation
-	if errors.Is(err, store.ErrNotFound) || err == nil && !mine {
-		return row, n, &executions.NotFoundError{ID: id}
-	}
-	return row, n, err
-}
-
-func (e *engine) Paused(ctx context.Context, who executions.Caller, id string) (store.PauseRow, error) {
-	row, n, err := e.find(ctx, who, id)
-	if err != nil {
-		return store.PauseRow{}, err
-	}
-	if n == 0 {
-		open := true
-		waiting, err := e.store.Pauses(ctx, store.PauseFilter{Key: row.Key, Open: &open})
-		if err != nil || len(waiting) == 0 {
-			return store.PauseRow{}, errors.Join(err, &executions.NotFoundError{ID: id})
-		}
-		return waiting[0], nil
-	}
-	found, err := e.store.Pause(ctx, approval.PauseID(row.Key, n))
-	if errors.Is(err, store.ErrNotFound) {
-		err = &executions.NotFoundError{ID: id}
-	}
-	return found, err
-}
-
-func (e *engine) Lookup(ctx context.Context, who executions.Caller, id string) (executions.Report, error) {
-	row, _, err := e.find(ctx, who, id)
-	if err != nil {
-		return executions.Report{}, err
-	}
-	report := executions.Report{Key: row.Key, Address: row.Address, Arguments: row.Arguments, Outcome: row.Outcome, Status: executions.StatusPending}
-	e.mu.Lock()
-	report.Result = e.results[row.Key]
-	e.mu.Unlock()
-	open := true
-	waiting, err := e.store.Pauses(ctx, store.PauseFilter{Key: row.Key, Open: &open})
-	if err == nil && len(waiting) > 0 {
-		report.Status, report.Pause = executions.StatusPaused, &waiting[0].Pause
-	}
-	return report, err
-}
-
-func (e *engine) PausedCount(ctx context.Context, who executions.Caller) (int, error) {
-	return e.store.CountOpenPauses(ctx, who.Identity)
-}
-
-func (e *engine) Decide(ctx context.Context, who executions.Caller, answer executions.Answer) (executions.Report, error) {
-	row, err := e.Paused(ctx, who, answer.ID)
-	if refuses := e.refuses.Load(); err == nil && refuses != nil {
-		err = *refuses
-	}
-	if err != nil {
-		return executions.Report{}, err
-	}
-	e.mu.Lock()
-	e.answers = append(e.answers, answer)
-	e.mu.Unlock()
-	pause := row.Pause
-	if e.now().Before(row.Deadline) {
-		pause.Decision = &approval.Decision{
-			Action: answer.Action, Content: answer.Content, Reason: answer.Reason, By: who.Principal, Name: who.Name, Via: approval.Via(who.Via), At: e.now(),
-		}
-	} else {
-		pause.Expired = true
-	}
-	return executions.Report{}, e.store.RecordDecided(ctx, pause, nil)
-}
-
-func (e *engine) answered() []executions.Answer {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return append([]executions.Answer{}, e.answers...)
-}
-
 // rig is the pages with a real store, logins of both kinds, and a clock that can be moved on.
 type rig struct {
 	t      *testing.T
-	store  *store.Store
+	store  *counted
+	tools  *tools
 	engine *engine
 	tokens *auth.Tokens
 	issuer *simulator.OIDCProvider
@@ -171,7 +64,7 @@ func newRig(t *testing.T, changes ...change) *rig {
 	}})
 	require.NoError(t, err)
 	t.Cleanup(issuer.Close)
-	r := &rig{t: t, store: s, issuer: issuer}
+	r := &rig{t: t, store: &counted{Store: s}, tools: &tools{known: map[string]catalog.Tool{}}, issuer: issuer}
 	r.engine = &engine{store: s, now: r.now, results: map[string]json.RawMessage{}}
 	r.tokens = auth.NewTokens(s, r.now)
 	t.Cleanup(r.tokens.Close)
@@ -182,7 +75,7 @@ func newRig(t *testing.T, changes ...change) *rig {
 	t.Cleanup(provider.Close)
 	sources := auth.Sources{Tokens: r.tokens, Provider: provider}
 	params := web.Params{
-		Engine: r.engine, Store: s, Now: r.now, Settings: web.Settings{Poll: 20 * time.Millisecond, AskAgain: 50 * time.Millisecond, KeepAlive: 30 * time.Millisecond},
+		Engine: r.engine, Store: r.store, Tools: r.tools, Now: r.now, Settings: web.Settings{Poll: 20 * time.Millisecond, AskAgain: 50 * time.Millisecond, KeepAlive: 30 * time.Millisecond},
 	}
 	for _, c := range changes {
 		c(&sources, &params)
@@ -257,87 +150,6 @@ func (r *rig) expire(row store.PauseRow) {
 	row.Expired = true
 	require.NoError(r.t, r.store.RecordDecided(r.t.Context(), row.Pause, nil))
 	r.settle(row.Key, approval.Outcome{Kind: approval.OutcomeExpired}, "")
-}
-
-// visitor is a browser without scripts.
-type visitor struct {
-	r      *rig
-	client *http.Client
-}
-
-type seenPage struct {
-	status int
-	header http.Header
-	body   string
-}
-
-func (r *rig) visitor() *visitor {
-	r.t.Helper()
-	jar, err := cookiejar.New(nil)
-	require.NoError(r.t, err)
-	return &visitor{r: r, client: &http.Client{
-		Jar: jar, Timeout: 2 * time.Minute, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
-}
-
-// as is a visitor who has logged in by the identity provider.
-func (r *rig) as(user string) *visitor {
-	r.t.Helper()
-	v := r.visitor()
-	at := v.get("/login/oidc?return=%2F").header.Get("Location")
-	at = v.get(at + "&user=" + user).header.Get("Location")
-	require.Equal(r.t, http.StatusSeeOther, v.get(at).status)
-	return v
-}
-
-func (v *visitor) do(method, path string, form url.Values, header map[string]string) seenPage {
-	v.r.t.Helper()
-	if !strings.HasPrefix(path, "http") {
-		path = v.r.server.URL + path
-	}
-	req, err := http.NewRequestWithContext(v.r.t.Context(), method, path, strings.NewReader(form.Encode()))
-	require.NoError(v.r.t, err)
-	if method == http.MethodPost {
-		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		req.Header.Set("Origin", v.r.server.URL)
-	}
-	for name, value := range header {
-		if name == "Host" {
-			req.Host = value
-			continue
-		}
-		req.Header.Set(name, value)
-	}
-	res, err := v.client.Do(req)
-	require.NoError(v.r.t, err)
-	defer func() { _ = res.Body.Close() }()
-	body, err := io.ReadAll(res.Body)
-	require.NoError(v.r.t, err)
-	return seenPage{res.StatusCode, res.Header, string(body)}
-}
-
-func (v *visitor) get(path string) seenPage {
-	v.r.t.Helper()
-	return v.do(http.MethodGet, path, nil, nil)
-}
-
-var guardPattern = regexp.MustCompile(`name="guard" value="([^"]+)"`)
-
-func (v *visitor) guard() string {
-	v.r.t.Helper()
-	found := guardPattern.FindStringSubmatch(v.get("/").body)
-	require.NotNil(v.r.t, found)
-	return found[1]
-}
-
-// post sends a form of a page, with the page's secret.
-func (v *visitor) post(path string, pairs ...string) seenPage {
-	v.r.t.Helper()
-	form := url.Values{"guard": {v.guard()}}
-	for i := 0; i < len(pairs); i += 2 {
-		form.Add(pairs[i], pairs[i+1])
-	}
-	return v.do(http.MethodPost, path, form, nil)
 }
 
 func (r *rig) token(role auth.Role, account string) string {

@@ -40,7 +40,6 @@ type pauseView struct {
 	Session, Policy string
 	Kind            approval.Kind
 	Message, Reason string
-	Arguments       string // JSON, in lines
 	URL, Host       string // of a page that the tool sends the person to
 	Linked          bool   // the URL is one that may be followed
 	CreatedAt       time.Time
@@ -80,17 +79,19 @@ type outcomeView struct {
 type seen struct {
 	row    store.PauseRow
 	report executions.Report
-	asker  string
 }
 
 func (w *Web) view(s seen, who auth.Principal) pauseView {
 	row, request := s.row, s.row.Request
 	source, tool, _ := strings.Cut(row.Address, ".")
 	view := pauseView{
-		ID: row.ID, Key: row.Key, Short: shorten(row.ID), Address: row.Address, Source: source, Tool: tool, Client: row.Client, Asker: s.asker,
+		ID: row.ID, Key: row.Key, Short: shorten(row.ID), Address: row.Address, Source: source, Tool: tool, Client: row.Client,
 		Account: row.Identity.Account, Session: shorten(row.Session), Policy: shorten(row.Policy), Kind: request.Kind,
-		Message: request.Message, Reason: request.Reason, Arguments: pretty(s.report.Arguments), CreatedAt: row.CreatedAt, Deadline: row.Deadline,
+		Message: request.Message, Reason: request.Reason, CreatedAt: row.CreatedAt, Deadline: row.Deadline,
 		Window: row.Deadline.Sub(row.CreatedAt), Mine: row.Identity == who.Identity,
+	}
+	if view.Message == executions.GateMessage(row.Address) {
+		view.Message = "" // the address says it
 	}
 	if request.Kind == approval.KindURL {
 		view.URL = request.URL
@@ -185,11 +186,16 @@ func hostOf(address string) (string, bool) {
 
 // pretty writes arguments in lines, digit by digit as they are, with what is not seen made visible.
 func pretty(arguments json.RawMessage) string {
+	return visible(cmp.Or(indented(arguments), "{}"))
+}
+
+// indented is JSON in lines; empty where it is none.
+func indented(value json.RawMessage) string {
 	var out bytes.Buffer
-	if len(arguments) == 0 || json.Indent(&out, arguments, "", "  ") != nil {
-		return "{}"
+	if len(value) == 0 || json.Indent(&out, value, "", "  ") != nil {
+		return ""
 	}
-	return visible(out.String())
+	return out.String()
 }
 
 func outcomeOf(r executions.Report) *outcomeView {
@@ -231,6 +237,9 @@ func outcomeTitle(o approval.Outcome) string {
 	case approval.OutcomeDeclined:
 		return "Declined: the tool was not called"
 	case approval.OutcomeCancelled:
+		if o.Calls == 0 {
+			return "Called off: the tool was not called"
+		}
 		return "Called off"
 	case approval.OutcomeExpired:
 		return "Expired: the tool was not called"
@@ -253,21 +262,26 @@ func resultText(result json.RawMessage) (text string, cut bool) {
 	if len(result) == 0 || json.Unmarshal(result, &answer) != nil {
 		return "", false
 	}
-	var parts []string
-	for _, block := range answer.Content {
-		if block.Type == "text" {
-			parts = append(parts, block.Text)
-			continue
-		}
-		parts = append(parts, "("+cmp.Or(block.Type, "something")+")")
-	}
-	text = strings.TrimSpace(strings.Join(parts, "\n"))
-	if text == "" && len(answer.Structured) > 0 {
-		text = pretty(answer.Structured)
-	}
 	// Not the whole of it: what is far beyond what is shown need not be looked through.
-	cut = len(text) > 4*maxResult
-	text = redact.String(strings.ToValidUTF8(text[:min(len(text), 4*maxResult)], ""))
+	const enough = 4 * maxResult
+	var whole strings.Builder
+	for _, block := range answer.Content {
+		part := "(" + cmp.Or(block.Type, "something") + ")"
+		if block.Type == "text" {
+			part = strings.TrimSpace(block.Text)
+		}
+		cut = cut || len(part) > enough
+		whole.WriteString(part[:min(len(part), enough)] + "\n")
+		if cut = cut || whole.Len() > enough; cut {
+			break
+		}
+	}
+	text = strings.TrimSpace(whole.String())
+	if text == "" {
+		text, cut = indented(answer.Structured), false
+	}
+	cut = cut || len(text) > enough
+	text = redact.String(strings.ToValidUTF8(text[:min(len(text), enough)], ""))
 	if runes := []rune(text); len(runes) > maxResult {
 		text, cut = string(runes[:maxResult]), true
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/holdfast-mcp/holdfast/internal/auth"
+	"github.com/holdfast-mcp/holdfast/internal/catalog"
 	"github.com/holdfast-mcp/holdfast/internal/executions"
 	"github.com/holdfast-mcp/holdfast/internal/origin"
 	"github.com/holdfast-mcp/holdfast/internal/store"
@@ -19,6 +20,13 @@ type Store interface {
 	Pauses(ctx context.Context, filter store.PauseFilter) ([]store.PauseRow, error)
 	AuditLog(ctx context.Context, filter store.AuditFilter) ([]store.Audit, error)
 	LastChange(ctx context.Context) (int64, error)
+	Arguments(ctx context.Context, keys []string, limit int) (map[string]store.SizedArguments, error)
+}
+
+// Tools is what is known of tools now; asking it waits for nothing.
+type Tools interface {
+	// Known reads one tool: catalog.ErrNoTool where there is none, and any other error where that is not known yet.
+	Known(address string) (catalog.Tool, error)
 }
 
 // Settings are what whoever runs the gateway chooses; the zero value of each has a default.
@@ -40,6 +48,7 @@ type Settings struct {
 type Params struct {
 	Engine   executions.Engine
 	Store    Store
+	Tools    Tools
 	Auth     *auth.Authenticator
 	Settings Settings
 	Log      *slog.Logger
@@ -59,8 +68,8 @@ type Web struct {
 
 // New makes the pages.
 func New(p Params) (*Web, error) {
-	if p.Engine == nil || p.Store == nil || p.Auth == nil || p.Auth.Sessions() == nil {
-		return nil, errors.New("make pages: engine, store and an authenticator with sessions are needed")
+	if p.Engine == nil || p.Store == nil || p.Tools == nil || p.Auth == nil || p.Auth.Sessions() == nil {
+		return nil, errors.New("make pages: engine, store, tools and an authenticator with sessions are needed")
 	}
 	if p.Now == nil {
 		p.Now = time.Now
