@@ -75,6 +75,7 @@ func (b *bench) startGateway(ctx context.Context, w *world, settings map[string]
 		"PATH=" + os.Getenv("PATH"), "HOME=" + w.dir,
 		"TEMPORAL_ADDRESS=" + w.server.Address(), "TEMPORAL_NAMESPACE=" + w.server.Namespace(),
 		"HOLDFAST_DATA_DIR=" + w.dir, "HOLDFAST_TEMPORAL_TASK_QUEUE=" + taskQueue, "HOLDFAST_LOG_LEVEL=warn",
+		"HOLDFAST_SESSIONS_START=30s", // many are made at once
 		"HOLDFAST_GATEWAY_LISTEN=" + at, inspectVariable + "=" + found[1],
 	}
 	for name, value := range settings {

@@ -124,6 +124,7 @@ func (r *rig) program(command string, env ...string) *program {
 			"HOLDFAST_TEMPORAL_TASK_QUEUE=" + cfg.Temporal.TaskQueue,
 			"HOLDFAST_SOURCES_FILE=" + cfg.Sources.File, "HOLDFAST_POLICY_FILE=" + cfg.Policy.File,
 			"HOLDFAST_APPROVALS_WINDOW=" + cfg.Approvals.Window.String(), "HOLDFAST_APPROVALS_HOLD=" + cfg.Approvals.Hold.String(),
+			"HOLDFAST_SESSIONS_START=" + cfg.Sessions.Start.String(),
 			"HOLDFAST_WORKER_HEALTH_LISTEN=127.0.0.1:0", "HOLDFAST_CODEC_LISTEN=127.0.0.1:0",
 		}, env...),
 	}}

@@ -25,7 +25,7 @@ func provideSessionClient(o Options, c client.Client) *session.Client {
 
 func provideSessions(o Options, s *store.Store, c *session.Client, log *slog.Logger) *mcpserver.DurableSessions {
 	cfg := o.Config.Sessions
-	return mcpserver.NewDurableSessions(s, c, mcpserver.Retention{Unused: cfg.Retention, Absolute: cfg.AbsoluteLimit}, log)
+	return mcpserver.NewDurableSessions(s, c, mcpserver.Spans{Start: cfg.Start, Unused: cfg.Retention, Absolute: cfg.AbsoluteLimit}, log)
 }
 
 // MCPParams are what the MCP endpoint is made of.

@@ -34,7 +34,7 @@ func TestDefaultsAreWhatTheTableSays(t *testing.T) {
 		Gateway:  config.Gateway{Listen: "127.0.0.1:8236", Auth: config.AuthToken},
 		OIDC:     config.OIDC{AccountClaim: "sub", Scopes: []string{"openid", "profile", "email"}},
 		Sessions: config.Sessions{
-			Idle: 5 * time.Minute, PausedIdle: 9 * time.Minute, RunningIdle: 35 * time.Minute,
+			Start: 3 * time.Second, Idle: 5 * time.Minute, PausedIdle: 9 * time.Minute, RunningIdle: 35 * time.Minute,
 			Retention: 7 * 24 * time.Hour, AbsoluteLimit: 30 * 24 * time.Hour,
 		},
 		Approvals: config.Approvals{Window: 4 * time.Minute, Hold: 50 * time.Second, Retention: 7 * 24 * time.Hour},
@@ -175,7 +175,7 @@ func TestEverythingWrongIsReportedAtOnceWithPathAndVariable(t *testing.T) {
 		"HOLDFAST_OIDC_DEFAULT_ROLE=root", "HOLDFAST_OIDC_ORGANISATIONS=acme", "HOLDFAST_OIDC_SCOPES=email", "HOLDFAST_OIDC_CLIENT_ID=x",
 		"HOLDFAST_OIDC_CLIENT_SECRET=s3cr3t", "HOLDFAST_OIDC_CLIENT_SECRET_FILE=/x",
 		"HOLDFAST_SESSIONS_IDLE=25h", "HOLDFAST_SESSIONS_PAUSED_IDLE=1s", "HOLDFAST_SESSIONS_RUNNING_IDLE=1s",
-		"HOLDFAST_SESSIONS_RETENTION=1s", "HOLDFAST_SESSIONS_ABSOLUTE_LIMIT=0s",
+		"HOLDFAST_SESSIONS_RETENTION=1s", "HOLDFAST_SESSIONS_ABSOLUTE_LIMIT=0s", "HOLDFAST_SESSIONS_START=0s",
 		"HOLDFAST_APPROVALS_WINDOW=0s", "HOLDFAST_APPROVALS_HOLD=6m", "HOLDFAST_APPROVALS_RETENTION=1m",
 	}, bare...)})
 	require.Error(t, err)

@@ -10,6 +10,7 @@ const (
 
 // Sessions says how long MCP sessions are kept awake, and how long they are kept.
 type Sessions struct {
+	Start         time.Duration `yaml:"start" default:"3s" doc:"time for which a new session waits for Temporal before its client is told to try again, 1s to 30s"`
 	Idle          time.Duration `yaml:"idle" default:"5m" doc:"idle time after which a session sleeps, 1s to 24h; it wakes with the next request"`
 	PausedIdle    time.Duration `yaml:"paused_idle" default:"9m" doc:"idle time after which it sleeps although calls of it wait for a person, which go on waiting; at least idle"`
 	RunningIdle   time.Duration `yaml:"running_idle" default:"35m" doc:"idle time after which it sleeps although requests or streams are open; at least idle"`
@@ -25,6 +26,7 @@ type Approvals struct {
 }
 
 func (v *validator) sessions(s Sessions) {
+	v.duration("sessions.start", s.Start, time.Second, 30*time.Second)
 	v.duration("sessions.idle", s.Idle, time.Second, day)
 	v.duration("sessions.paused_idle", s.PausedIdle, s.Idle, 365*day)
 	v.duration("sessions.running_idle", s.RunningIdle, s.Idle, 365*day)

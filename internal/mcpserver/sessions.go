@@ -29,8 +29,9 @@ type SessionWorkflows interface {
 // tellTimeout bounds how long the end of a session waits for its workflow to be told.
 const tellTimeout = 2 * time.Second
 
-// Retention are the ends of sessions that nobody ends.
-type Retention struct {
+// Spans are how long sessions wait and last.
+type Spans struct {
+	Start    time.Duration // for which the maker of a session waits for its workflow
 	Unused   time.Duration // since the last use
 	Absolute time.Duration // since it was made
 }
@@ -40,21 +41,24 @@ type Retention struct {
 type DurableSessions struct {
 	store     SessionStore
 	workflows SessionWorkflows
-	retention Retention
+	spans     Spans
 	log       *slog.Logger
 }
 
 // NewDurableSessions makes it.
-func NewDurableSessions(s SessionStore, w SessionWorkflows, r Retention, log *slog.Logger) *DurableSessions {
-	return &DurableSessions{store: s, workflows: w, retention: r, log: log}
+func NewDurableSessions(s SessionStore, w SessionWorkflows, spans Spans, log *slog.Logger) *DurableSessions {
+	return &DurableSessions{store: s, workflows: w, spans: spans, log: log}
 }
 
-// Create writes the row and starts the workflow. Where the workflow does not start, the row is ended again.
+// Create writes the row and starts the workflow. Where the workflow does not start in time, the row is ended again.
 func (d *DurableSessions) Create(ctx context.Context, s store.Session) error {
 	if err := d.store.PutSession(ctx, s); err != nil {
 		return fmt.Errorf("create session: %w", err)
 	}
-	err := d.workflows.Touch(ctx, d.input(s), session.Touch{At: s.CreatedAt, Why: "use"})
+	// Temporal's client tries again for long, and whoever waits for a session knows best whether to.
+	starting, stop := context.WithTimeout(ctx, d.spans.Start)
+	defer stop()
+	err := d.workflows.Touch(starting, d.input(s), session.Touch{At: s.CreatedAt, Why: "use"})
 	if err == nil {
 		return nil
 	}
@@ -69,7 +73,7 @@ func (d *DurableSessions) Create(ctx context.Context, s store.Session) error {
 func (d *DurableSessions) input(s store.Session) session.Input {
 	return session.Input{
 		ID: s.ID, Identity: s.Identity, Mode: s.Mode, Client: s.Client, CreatedAt: s.CreatedAt,
-		Retention: d.retention.Unused, AbsoluteLimit: d.retention.Absolute,
+		Retention: d.spans.Unused, AbsoluteLimit: d.spans.Absolute,
 	}
 }
 

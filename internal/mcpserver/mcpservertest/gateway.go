@@ -91,7 +91,7 @@ func (g *Gateway) Endpoint() *mcpserver.Endpoint {
 	}
 	gate := &gate{Log: kept}
 	var sessions mcpserver.Sessions = mcpserver.NewDurableSessions(
-		g.Store, g.Workflows, mcpserver.Retention{Unused: time.Hour, Absolute: 24 * time.Hour}, log)
+		g.Store, g.Workflows, mcpserver.Spans{Start: time.Minute, Unused: time.Hour, Absolute: 24 * time.Hour}, log)
 	if g.Sessions != nil {
 		sessions = g.Sessions(sessions)
 	}

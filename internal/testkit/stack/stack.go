@@ -96,7 +96,8 @@ func (s *Stack) settings() config.Config {
 		"inspect.poll_interval":  orElse(s.options.PollInterval, time.Second).String(),
 		"inspect.probe_interval": orElse(s.options.ProbeInterval, 2*time.Second).String(),
 		"worker.stop_timeout":    "2s", "worker.health_listen": "127.0.0.1:0", "codec.listen": "127.0.0.1:0",
-		"log.level": "debug",
+		"sessions.start": "30s", // machines that run tests are busy
+		"log.level":      "debug",
 	}
 	for path, value := range s.options.Settings {
 		settings[path] = value
