@@ -57,8 +57,16 @@ func TestEveryPageFitsAPhoneAndIsReadableInLightAndDark(t *testing.T) {
 			b.shoot(scheme + "-" + name)
 			require.True(t, b.fits(), "%s %s", scheme, name)
 			require.Empty(t, b.faint(), "%s %s", scheme, name)
+			require.Empty(t, b.broken(), "%s %s", scheme, name)
 		}
 	}
+}
+
+// broken are the buttons whose words do not fit one line.
+func (b *tab) broken() []string {
+	b.r.t.Helper()
+	return run(b, chromedp.Evaluate[[]string](
+		`[...document.querySelectorAll("button, .button")].filter((el) => el.offsetHeight > 50).map((el) => el.textContent)`))
 }
 
 // faint are the texts whose contrast with what is behind them is less than people need to read them.

@@ -38,7 +38,7 @@ func asking(arguments string) func(*store.Execution, *store.PauseRow) {
 // linesOf are the lines of arguments that an inbox shows, the newest call first.
 func linesOf(body string) []string {
 	var found []string
-	for _, match := range regexp.MustCompile(`<span class="line cut"><bdi>([^<]*)</bdi>`).FindAllStringSubmatch(body, -1) {
+	for _, match := range regexp.MustCompile(`<span class="line"><bdi>([^<]*)</bdi>`).FindAllStringSubmatch(body, -1) {
 		found = append(found, html.UnescapeString(match[1]))
 	}
 	return found

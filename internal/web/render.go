@@ -111,12 +111,21 @@ func span(d time.Duration) string {
 	case d < time.Minute:
 		return strconv.Itoa(int(d/time.Second)) + " s"
 	case d < time.Hour:
-		return fmt.Sprintf("%d min %d s", int(d/time.Minute), int(d%time.Minute/time.Second))
+		return withRest(int(d/time.Minute), "min", int(d%time.Minute/time.Second), "s")
 	case d < 48*time.Hour:
-		return fmt.Sprintf("%d h %d min", int(d/time.Hour), int(d%time.Hour/time.Minute))
+		return withRest(int(d/time.Hour), "h", int(d%time.Hour/time.Minute), "min")
 	default:
 		return strconv.Itoa(int(d/(24*time.Hour))) + " days"
 	}
+}
+
+// withRest leaves a rest of nothing out.
+func withRest(whole int, unit string, rest int, restUnit string) string {
+	text := strconv.Itoa(whole) + " " + unit
+	if rest == 0 {
+		return text
+	}
+	return text + " " + strconv.Itoa(rest) + " " + restUnit
 }
 
 func (w *Web) render(rw http.ResponseWriter, v *visit, p page) {

@@ -123,6 +123,22 @@ func TestOfALongResultOnlyTheBeginningIsShown(t *testing.T) {
 	}
 }
 
+func TestSpansOfTimeAreSaidWithoutARestOfNothing(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ann := r.as("ann")
+	for window, says := range map[time.Duration]string{
+		20 * time.Second: "20 s", 4 * time.Minute: "4 min", 90 * time.Second: "1 min 30 s", 2 * time.Hour: "2 h", 150 * time.Minute: "2 h 30 min",
+		72 * time.Hour: "3 days",
+	} {
+		row := r.pause(func(_ *store.Execution, p *store.PauseRow) {
+			p.CreatedAt = p.CreatedAt.Add(-window)
+			p.Deadline = p.CreatedAt.Add(window)
+		})
+		require.Contains(t, ann.get(link(row)).body, "The window of "+says+" ended")
+	}
+}
+
 func TestWhatTheAddressSaysIsNotSaidAgain(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -9,7 +9,7 @@
     for (const el of root.querySelectorAll("time[data-local]")) {
       const at = new Date(el.dateTime);
       el.title = el.textContent;
-      el.textContent = at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: "medium" });
+      el.textContent = at.toLocaleString(undefined, { dateStyle: "medium", timeStyle: el.dataset.local || "medium" });
     }
     for (const el of root.querySelectorAll("[data-copy]")) el.hidden = false;
   };
@@ -17,7 +17,8 @@
   const words = (ms) => {
     const s = Math.ceil(ms / 1000), pad = (n) => String(n).padStart(2, "0");
     if (s >= 172800) return Math.floor(s / 86400) + " days left";
-    if (s >= 3600) return Math.floor(s / 3600) + " h " + Math.floor(s / 60) % 60 + " min left";
+    const min = Math.floor(s / 60) % 60;
+    if (s >= 3600) return Math.floor(s / 3600) + " h " + (min ? min + " min " : "") + "left";
     return Math.floor(s / 60) + ":" + pad(s % 60) + " left";
   };
 
