@@ -188,13 +188,18 @@ func TestBackoffSpreadsConnectionsThatFailTogether(t *testing.T) {
 func TestASignalThatComesAsTheRunEndsIsHandedOn(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
-	w.onInspect = func(engine.InspectRequest) (engine.InspectResult, error) {
-		// It comes together with the answer after which the loop is at rest, with a history that is no longer small.
-		w.env.SetCurrentHistoryLength(1000)
+	looks := 0
+	w.onInspect = func(in engine.InspectRequest) (engine.InspectResult, error) {
+		if looks++; looks == 1 {
+			return inSync(in)
+		}
+		// It comes together with the answer after which the loop is at rest.
 		w.env.SignalWorkflowSkippingWorkflowTask(connection.SignalMarkStale, connection.MarkStale{Reason: "by hand"})
 		return engine.InspectResult{Decision: engine.DecisionEndpointMissed, Status: "connected"}, nil
 	}
+	w.at(pollInterval/2, func() { w.env.SetCurrentHistoryLength(1000) })
 	next := w.rollsOver(&connection.State{Key: key, RolloverEvents: 1000})
+	require.Equal(t, 2, looks)
 	require.NotNil(t, next.Intents.Stale)
 	require.Equal(t, "by hand", next.Intents.Stale.Reason)
 }
