@@ -89,6 +89,7 @@ func TestAFormIsFilledInAndHeldToItsSchema(t *testing.T) {
 	// What the browser does not hold, the server does.
 	run(b, chromedp.Evaluate[bool](`(document.getElementById("answer").noValidate = true)`))
 	b.fill(`[name="f.count"]`, "99").click(`button[value="accept"]`).sees("nothing was sent yet", "It has to be 1 to 10")
+	require.True(t, run(b, chromedp.Evaluate[bool](`document.querySelector("#answer > .problem").getBoundingClientRect().bottom < innerHeight`)), "it is in sight")
 	b.shoot("approval-form-wrong")
 	b.fill(`[name="f.count"]`, "3").click(`button[value="accept"]`).sees("Approved")
 	require.Contains(t, string(r.engine.answered()[0].Content), `"count":3`)

@@ -62,7 +62,7 @@ func TestTheInboxTellsCallsOfOneToolApartByTheirArguments(t *testing.T) {
 		`{"pin":"[REDACTED]","repo":"a<b>"}`,
 	}, linesOf(ann.get("/approvals").body))
 	r.pause(asking(`{"token":"hft_s3cr3t"}`), func(e *store.Execution, _ *store.PauseRow) { e.Address = "gone.tool" })
-	require.Equal(t, `{"token":"[REDACTED]"}`, linesOf(ann.get("/approvals").body)[0], "names tell secrets of a tool that there is no more")
+	require.Equal(t, []string{`{"token":"[REDACTED]"}`}, linesOf(ann.get("/approvals").body)[:1], "names tell secrets of a tool that there is no more")
 }
 
 func TestALiveInboxReadsTheArgumentsOfACallOnce(t *testing.T) {

@@ -34,15 +34,18 @@ var (
 		Hint: "Load the page again in a moment.",
 	}
 	messageViewer = message{
-		Title: "You may look, not decide", Text: "This account has the role viewer. To decide it needs the role collaborator.",
+		Title: "You may look, not decide", Text: "This account has the role viewer. To decide it needs the role collaborator: ask whoever runs this gateway.",
 	}
 	messageRule = message{
 		Title: "A rule refuses this call", Text: "The rules have changed since it was asked for: it can be declined or cancelled, not approved",
 		Hint: "Nothing was decided by this.",
 	}
 	messageReadOnly  = message{Title: "Nothing is decided here", Text: "This gateway is read-only: decide on one that is not."}
-	messageBadAnswer = message{Title: "Not an answer", Text: "The answer is approve, decline or cancel, with a reason of at most 1,000 characters."}
-	messageURLOwner  = message{
+	messageBadAnswer = message{
+		Title: "Not an answer", Text: "The answer is approve, decline or cancel, with a reason of at most 1,000 characters.",
+		Hint: "Nothing was decided by this. Go back and answer again.",
+	}
+	messageURLOwner = message{
 		Title: "Only who asked can go on", Text: "The tool sends whoever asked to a page of its own: nobody else may accept that for them.",
 	}
 )

@@ -18,7 +18,7 @@ const (
 	maxLine      = 120 // characters of a line of arguments
 	// lineLimit is up to how many bytes arguments are read for their line; longer ones are told by their length. An inbox reads
 	// inboxLimit times as much at most.
-	lineLimit = 16 << 10
+	lineLimit = 8 << 10
 )
 
 // says is the description of a tool as its source gives it, without empty lines; empty where the tool is not known now.
