@@ -178,3 +178,12 @@ func (b *tab) shoot(name string) *tab {
 func (b *tab) fits() bool {
 	return run(b, chromedp.Evaluate[bool](`document.documentElement.scrollWidth <= document.documentElement.clientWidth`))
 }
+
+// inSight waits until the screen shows an element.
+func (b *tab) inSight(selector string) {
+	b.r.t.Helper()
+	testkit.Eventually(b.r.t, within, func() bool {
+		return run(b, chromedp.Evaluate[bool]("(() => { const at = document.querySelector(`"+selector+"`).getBoundingClientRect();"+
+			"return at.top >= 0 && at.bottom <= innerHeight })()"))
+	}, selector+" is in sight")
+}
