@@ -148,7 +148,7 @@ func TestARunThatAnOperatorHasTerminatedIsNotTakenForAnother(t *testing.T) {
 	outcome, err := r.executions.Outcome(t.Context(), key)
 	require.NoError(t, err)
 	require.Equal(t, approval.OutcomeUnknown, outcome.Kind)
-	require.Equal(t, execution.CodeRunEnded, outcome.Code)
+	require.Equal(t, approval.CodeRunEnded, outcome.Code)
 }
 
 func TestWhatAToolAsksWhileItIsCalledIsDecidedByAPerson(t *testing.T) {

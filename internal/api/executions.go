@@ -270,8 +270,17 @@ func (a *API) rule(c *call, row store.PauseRow, body decisionBody) (store.PauseR
 	case row.Expired, decision == nil && row.Outcome == approval.OutcomeExpired:
 		return row, fail(CodeExecutionExpired).with("executionId", row.ID)
 	case decision == nil && (row.Dropped || row.Outcome != ""):
-		return row, fail(CodeExecutionSettled).with("executionId", row.ID).with("outcome", row.Outcome)
+		return row, endedBefore(report).with("executionId", row.ID).with("outcome", row.Outcome)
 	default:
 		return row, nil
 	}
+}
+
+// endedBefore refuses what comes too late for an execution, and says why where nobody has ended it on purpose.
+func endedBefore(report executions.Report) *Error {
+	o := report.Outcome
+	if o == nil || o.Code != approval.CodeRunEnded || o.Message == "" {
+		return fail(CodeExecutionSettled)
+	}
+	return failf(CodeExecutionSettled, "This cannot be decided: %s.", o.Message)
 }

@@ -178,6 +178,17 @@ func TestWhatIsOverCannotBeDecided(t *testing.T) {
 	require.True(t, got.IsError)
 }
 
+func TestWhoeverDecidesOnARunThatIsGoneIsToldSo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	r.executions.lose(executionKey, "its run is gone; the tool was not called: make the call again")
+	for _, path := range []string{sessionPath + "/resume", "/api/v1/approvals/" + pauseID + "/decision"} {
+		a := r.as(auth.RoleCollaborator, http.MethodPost, path, `{"action":"accept"}`)
+		a.requireError(http.StatusConflict, "execution_settled")
+		require.Contains(t, string(a.body), "This cannot be decided: its run is gone; the tool was not called: make the call again.")
+	}
+}
+
 func TestAnExecutionIsResumedAndItsOutcomeAnswered(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

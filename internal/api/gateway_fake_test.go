@@ -83,6 +83,14 @@ func (f *fakeEngine) end(key string, kind approval.OutcomeKind) {
 	}
 }
 
+// lose lets the run of an execution be gone from Temporal.
+func (f *fakeEngine) lose(key, message string) {
+	f.end(key, approval.OutcomeFailed)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.results[key].Code, f.results[key].Message = approval.CodeRunEnded, message
+}
+
 // of lists what was asked of a kind.
 func (f *fakeEngine) of(what string) []asked {
 	f.mu.Lock()

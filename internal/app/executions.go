@@ -37,7 +37,7 @@ func provideEngine(p EngineParams) (executions.Engine, error) {
 	service := executions.New(executions.Params{
 		Store: p.Store, Audit: p.Store, Catalog: p.Catalog, Policy: p.Policy, Log: p.Log,
 		Workflows: execution.NewClient(p.Client, cfg.Temporal.TaskQueue),
-		Settings:  executions.Settings{Window: cfg.Approvals.Window, Hold: cfg.Approvals.Hold},
+		Settings:  executions.Settings{Window: cfg.Approvals.Window, Hold: cfg.Approvals.Hold, Retention: cfg.Approvals.Retention},
 	})
 	p.Lifecycle.Append(fx.StopHook(func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, callsEnd)

@@ -132,6 +132,8 @@ func (d verdict) judge(id string, report executions.Report, wait time.Duration) 
 			pauseState(approval.Pause{Decision: report.Conflict}), first.Who(), clock(first.At), report.Key)
 	case decided != nil && decided.ID == id && decided.Expired:
 		return failedf("nobody decided in time, and the tool was not called: whoever wants the call has to make it again")
+	case decided != nil && decided.ID == id && decided.Dropped && report.Outcome != nil && report.Outcome.Code == approval.CodeRunEnded:
+		return failedf("%s; see: holdfast execution get %s", report.Outcome.Message, report.Key)
 	case decided != nil && decided.ID == id && decided.Dropped:
 		return failedf("the execution ended before anybody decided; see: holdfast execution get %s", report.Key)
 	case wait == 0 && report.Status != executions.StatusCompleted:

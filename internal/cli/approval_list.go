@@ -58,11 +58,7 @@ func newApprovalList(a *App) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		list := approvalListing
-		if state == stateOpen {
-			list.none = "nothing waits for a person; what was decided: holdfast approval list --state closed"
-		}
-		return list.print(a, views)
+		return approvalListing(state).print(a, views)
 	})
 	flags := cmd.Flags()
 	flags.StringVar(&state, "state", stateOpen, "open, closed or all")
@@ -99,14 +95,20 @@ func (s *session) approvals(ctx context.Context, filter store.PauseFilter) ([]ap
 	}, newApprovalView)
 }
 
-var approvalListing = listing[approvalView]{
-	columns: []any{"approval", "tool", "state", "left", "asked", "by", "decided by"},
-	row: func(v approvalView) []any {
-		decided := noValue
-		if v.Decision != nil {
-			decided = v.Decision.Who()
-		}
-		return []any{v.ID, v.Address, v.State, v.left(), clock(v.CreatedAt), orNone(v.Client), decided}
-	},
-	none: "no approval is like that",
+func approvalListing(state string) listing[approvalView] {
+	none := "no approval is like that"
+	if state == stateOpen {
+		none = "nothing waits for a person; what was decided: holdfast approval list --state closed"
+	}
+	return listing[approvalView]{
+		columns: []any{"approval", "tool", "state", "left", "asked", "by", "decided by"},
+		row: func(v approvalView) []any {
+			decided := noValue
+			if v.Decision != nil {
+				decided = v.Decision.Who()
+			}
+			return []any{v.ID, v.Address, v.State, v.left(), clock(v.CreatedAt), orNone(v.Client), decided}
+		},
+		none: none,
+	}
 }

@@ -150,6 +150,25 @@ func TestWhatCannotBeDecidedSaysWhy(t *testing.T) {
 	require.Contains(t, l.stderr.String(), "nobody decided in time")
 }
 
+func TestARunThatIsGoneIsClosedByWhoeverDecides(t *testing.T) {
+	t.Parallel()
+	for _, wait := range []string{"30s", "0s"} {
+		t.Run(wait, func(t *testing.T) {
+			t.Parallel()
+			l := prepared(t)
+			l.asks()
+			l.runs.fault = execution.ErrNotFound
+			require.Equal(t, cli.ExitError, l.run("approval", "approve", pauseID, "--wait", wait))
+			require.Contains(t, l.stdout.String()+l.stderr.String(), "its run is gone from Temporal")
+			require.Contains(t, l.stdout.String()+l.stderr.String(), "the tool was not called: make the call again")
+			require.Zero(t, l.run("approval", "list", "-o", "json"))
+			require.Empty(t, document[[]approvalRow](l))
+			require.Zero(t, l.run("execution", "list", "--state", "failed", "-o", "json"))
+			require.Len(t, document[[]struct{ Key string }](l), 1)
+		})
+	}
+}
+
 func TestApprovalsAreWatched(t *testing.T) {
 	t.Parallel()
 	l := prepared(t)

@@ -50,7 +50,9 @@ func (s *session) engineWith(
 	}
 	made := executions.New(executions.Params{
 		Store: st, Audit: st, Workflows: lateRuns{s}, Catalog: tools, Policy: rules, Log: slog.New(slog.DiscardHandler),
-		Settings: executions.Settings{Window: s.settings.Approvals.Window, Hold: s.settings.Approvals.Hold},
+		Settings: executions.Settings{
+			Window: s.settings.Approvals.Window, Hold: s.settings.Approvals.Hold, Retention: s.settings.Approvals.Retention,
+		},
 	})
 	s.closers = append(s.closers, func() error {
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), engineClose)

@@ -41,6 +41,10 @@ func (s *Service) Cancel(ctx context.Context, who Caller, id, reason string) (Re
 		if err != nil && !errors.Is(err, execution.ErrNotFound) {
 			return Report{}, &UnavailableError{What: "temporal", Err: err}
 		}
+		// A run that is gone takes nothing more, and says nothing.
+		if _, err := s.lost(ctx, who, at.row); err != nil {
+			s.log.WarnContext(ctx, "it is not known whether a run that was called off is gone", "execution", at.row.Key, "error", err)
+		}
 		line := s.about(who, "cancel", at.row)
 		line.Reason = reason
 		s.audit.add(line)
@@ -59,6 +63,9 @@ func (s *Service) Lookup(ctx context.Context, who Caller, id string) (Report, er
 		return Report{}, err
 	}
 	report, err := s.report(ctx, who, at.row, seen, 0)
+	if err == nil && s.overdue(report) {
+		report = s.cutOff(ctx, who, at, report)
+	}
 	if err != nil || at.number == 0 {
 		return report, s.lookedUp(id, err)
 	}

@@ -16,6 +16,7 @@ type Store interface {
 	ExecutionEvents(ctx context.Context, key string, after int64) ([]store.ExecutionEvent, error)
 	Pause(ctx context.Context, id string) (store.PauseRow, error)
 	Call(ctx context.Context, key string, number int) (store.Call, error)
+	RecordOutcome(ctx context.Context, end store.Ending) error
 	CountOpenPauses(ctx context.Context, who approval.Identity) (int, error)
 	ExecutionByRequest(ctx context.Context, who approval.Identity, request string) (store.Execution, error)
 	// BeginDirect gives each row as it is in the store, and whether it is new.

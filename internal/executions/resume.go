@@ -82,8 +82,8 @@ func (s *Service) Resume(ctx context.Context, who Caller, answer Answer) (Report
 func (s *Service) attach(ctx context.Context, who Caller, at target, hold hold) (Report, error) {
 	if at.row.Outcome == nil {
 		report, err := s.follow(ctx, who, at.row, at.number, hold)
-		if err == nil && report.Status == StatusPending && hold.span > 0 && ctx.Err() == nil {
-			report = s.cutOff(ctx, report)
+		if err == nil && ctx.Err() == nil && (report.Status == StatusPending && hold.span > 0 || s.overdue(report)) {
+			report = s.cutOff(ctx, who, at, report)
 		}
 		return report, err
 	}
@@ -94,13 +94,20 @@ func (s *Service) attach(ctx context.Context, who Caller, at target, hold hold) 
 	return report, err
 }
 
-// cutOff asks Temporal whether the run has ended without writing it down, as it does when an operator of Temporal ends it.
-func (s *Service) cutOff(ctx context.Context, report Report) Report {
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+// overdue reports whether a pause waits beyond its deadline: a run that lives ends it.
+func (s *Service) overdue(report Report) bool {
+	return report.Status == StatusPaused && report.Pause != nil && !s.now().Before(report.Pause.Deadline)
+}
+
+// cutOff asks Temporal whether the run is gone without having written down its end, and closes the execution then.
+func (s *Service) cutOff(ctx context.Context, who Caller, at target, report Report) Report {
+	limited, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	outcome, err := s.workflows.Outcome(ctx, report.Key)
-	if err == nil && outcome != nil && outcome.Kind != approval.OutcomeCompleted {
-		report.Status, report.Outcome = StatusCompleted, outcome
+	if gone, err := s.lost(limited, who, at.row); err != nil || !gone {
+		return report
+	}
+	if now, err := s.report(ctx, who, at.row, steps{outcome: true}, 0); err == nil {
+		return now
 	}
 	return report
 }
@@ -152,7 +159,7 @@ func (s *Service) answer(ctx context.Context, who Caller, at target, answer Answ
 	if err := fits(row.Pause, wish); err != nil {
 		return said{}, err
 	}
-	return s.decide(ctx, at.row, row.Pause, wish)
+	return s.decide(ctx, who, target{at.row, row.Number}, wish)
 }
 
 // deniedSince refuses a yes to a call that the rules have come to deny while it waited. Whoever wants may still say no.
@@ -207,19 +214,14 @@ func (s *Service) pause(ctx context.Context, at target) (store.PauseRow, error) 
 }
 
 // decide asks the run, which alone decides. Where that has ended the store knows.
-func (s *Service) decide(ctx context.Context, row store.Execution, pause approval.Pause, wish approval.Decision) (said, error) {
+func (s *Service) decide(ctx context.Context, who Caller, at target, wish approval.Decision) (said, error) {
 	asking, cancel := context.WithTimeout(ctx, temporalTimeout)
 	defer cancel()
-	resumed, err := s.workflows.Resume(asking, row.Identity, execution.Resume{PauseID: pause.ID, Decision: wish})
+	resumed, err := s.workflows.Resume(asking, at.row.Identity, execution.Resume{
+		PauseID: approval.PauseID(at.row.Key, at.number), Decision: wish,
+	})
 	if errors.Is(err, execution.ErrNotFound) {
-		ended, err := s.pause(ctx, target{row: row, number: pause.Number})
-		if err != nil {
-			return said{}, err
-		}
-		if ended.Open() {
-			ended.Dropped = true // its run is no more
-		}
-		return judged(ended.Pause, wish), nil
+		return s.tooLate(ctx, who, at, wish)
 	}
 	if err != nil {
 		return said{}, &UnavailableError{What: "temporal", Err: err}
@@ -229,6 +231,24 @@ func (s *Service) decide(ctx context.Context, row store.Execution, pause approva
 		out.conflict = resumed.Pause.Decision
 	}
 	return out, nil
+}
+
+// tooLate tells what became of a pause of which no run knows. One that still waits in the store is closed with its execution.
+func (s *Service) tooLate(ctx context.Context, who Caller, at target, wish approval.Decision) (said, error) {
+	ended, err := s.pause(ctx, at)
+	if err != nil || !ended.Open() {
+		return judged(ended.Pause, wish), err
+	}
+	if _, err := s.lost(ctx, who, at.row); err != nil {
+		return said{}, err
+	}
+	if ended, err = s.pause(ctx, at); err != nil {
+		return said{}, err
+	}
+	if ended.Open() { // the run goes on, and comes to this question again
+		return said{}, &UnavailableError{What: "temporal", Err: execution.ErrNotFound}
+	}
+	return judged(ended.Pause, wish), nil
 }
 
 func judged(pause approval.Pause, wish approval.Decision) said {

@@ -17,6 +17,7 @@ const (
 	MaxHold            = 5 * time.Minute
 	defaultWindow      = 4 * time.Minute
 	defaultCallTimeout = 2 * time.Minute
+	defaultRetention   = 7 * 24 * time.Hour
 	// storeTimeout and temporalTimeout bound single steps: whatever does not answer in time cannot be reached.
 	storeTimeout    = 5 * time.Second
 	temporalTimeout = 10 * time.Second
@@ -36,13 +37,15 @@ type Settings struct {
 	Hold time.Duration
 	// CallTimeout bounds one call of a tool; 2 minutes.
 	CallTimeout time.Duration
+	// Retention is how long the outcome of a run that is gone is kept; 168 hours. That of others is kept by their workers' settings.
+	Retention time.Duration
 }
 
 func (s Settings) complete() Settings {
 	for _, each := range []struct {
 		value   *time.Duration
 		instead time.Duration
-	}{{&s.Window, defaultWindow}, {&s.Hold, DefaultHold}, {&s.CallTimeout, defaultCallTimeout}} {
+	}{{&s.Window, defaultWindow}, {&s.Hold, DefaultHold}, {&s.CallTimeout, defaultCallTimeout}, {&s.Retention, defaultRetention}} {
 		if *each.value <= 0 {
 			*each.value = each.instead
 		}

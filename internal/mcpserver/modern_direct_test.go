@@ -96,10 +96,10 @@ func TestCallsPastTheStatelessServerAreAnsweredAsItAnswers(t *testing.T) {
 			t.Parallel()
 			a, b := *direct, *server
 			a.t, b.t = t, t
-			got, want := a.stateless(tc.tool, tc.body, tc.headers), b.stateless(tc.tool, tc.body, tc.headers)
-			require.Equal(t, tc.status, want.status, want.body)
-			require.Equal(t, want.status, got.status, got.body)
-			require.JSONEq(t, want.message(), got.message())
+			got, sdk := a.stateless(tc.tool, tc.body, tc.headers), b.stateless(tc.tool, tc.body, tc.headers)
+			require.Equal(t, tc.status, sdk.status, sdk.body)
+			require.Equal(t, sdk.status, got.status, got.body)
+			require.JSONEq(t, sdk.message(), got.message())
 		})
 	}
 }

@@ -14,9 +14,6 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/temporalclient/ask"
 )
 
-// CodeRunEnded is the code of the outcome of an execution whose run was ended by an operator of Temporal, without a result.
-const CodeRunEnded = "run_ended"
-
 // Snapshot reads where an execution is. One that has ended is read from its result: no worker has to run.
 func (c *Client) Snapshot(ctx context.Context, key string) (Snapshot, error) {
 	var out Snapshot
@@ -118,7 +115,7 @@ func (c *Client) result(ctx context.Context, key string) (Snapshot, error) {
 	if errors.As(err, &ended) {
 		return Snapshot{
 			Key: key, Phase: PhaseSettled, Pauses: []approval.Pause{}, StartedAt: d.StartedAt, Outcome: &approval.Outcome{
-				Kind: approval.OutcomeUnknown, Code: CodeRunEnded, At: d.EndedAt,
+				Kind: approval.OutcomeUnknown, Code: approval.CodeRunEnded, At: d.EndedAt,
 				Message: "the run was ended in Temporal (" + d.Status + "); a call that it made may have run",
 			},
 		}, nil

@@ -15,6 +15,10 @@ const (
 	OutcomeUnknown   OutcomeKind = "outcome_unknown" // the call may have run, and may not be made again
 )
 
+// CodeRunEnded is the code of the outcome of an execution whose run is gone without a result: an operator of Temporal has ended it, or
+// Temporal knows nothing of it any more.
+const CodeRunEnded = "run_ended"
+
 // Outcome is how an execution ended.
 type Outcome struct {
 	Kind OutcomeKind `json:"kind"`

@@ -30,10 +30,14 @@ func Ended(e Ending) Rendered {
 	case approval.OutcomeCancelled:
 		return refused(e, "cancelled", cancelled(e.Outcome.Calls))
 	case approval.OutcomeUnknown:
+		why := "the connection to it was lost after the call had begun"
+		if e.Outcome.Code == approval.CodeRunEnded {
+			why = "its run is gone from Temporal, and nobody knows how far it came"
+		}
 		return ended(e, failed{
 			Reason: "outcome_unknown", Code: e.Outcome.Code, Recovery: recoveryVerify,
-			Error: fmt.Sprintf("%s may or may not have run: the connection to it was lost after the call had begun. "+
-				"It is not made again by itself. Find out whether it took effect before you make the call again", e.Address),
+			Error: fmt.Sprintf("%s may or may not have run: %s. "+
+				"It is not made again by itself. Find out whether it took effect before you make the call again", e.Address, why),
 		})
 	default:
 		message := fmt.Sprintf("%s failed: %s", e.Address, orNothing(e.Outcome.Message, orNothing(e.Outcome.Code, "the tool gave no answer")))

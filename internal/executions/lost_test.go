@@ -1,0 +1,153 @@
+package executions_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
+	"github.com/holdfast-mcp/holdfast/internal/executions"
+	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/workflows/execution"
+)
+
+// forgetful is a Temporal that knows nothing of the runs that it is asked for.
+type forgetful struct {
+	executions.Workflows
+
+	// runs says that the run itself goes on.
+	runs bool
+}
+
+func (forgetful) Resume(context.Context, approval.Identity, execution.Resume) (execution.Resumed, error) {
+	return execution.Resumed{}, execution.ErrNotFound
+}
+
+func (forgetful) Cancel(context.Context, string, execution.Cancel) error {
+	return execution.ErrNotFound
+}
+
+func (f forgetful) Outcome(context.Context, string) (*approval.Outcome, error) {
+	if f.runs {
+		return nil, nil //nolint:nilnil // as the port has it: there is no outcome yet
+	}
+	return nil, execution.ErrNotFound
+}
+
+func (r *rig) terminate(key string) {
+	r.t.Helper()
+	require.NoError(r.t, world.temporal.TerminateWorkflow(r.t.Context(), execution.ID(key), "", "by hand"))
+}
+
+// requireClosed holds for an execution that was closed while nobody had decided, and says so to whoever asks.
+func (r *rig) requireClosed(report executions.Report, kind approval.OutcomeKind, says string) {
+	r.t.Helper()
+	require.Equal(r.t, executions.StatusCompleted, report.Status)
+	require.Equal(r.t, kind, report.Outcome.Kind)
+	require.Equal(r.t, approval.CodeRunEnded, report.Outcome.Code)
+	told, ok := executions.Render(r.who, report, nil)
+	require.True(r.t, ok)
+	require.True(r.t, told.IsError)
+	require.Contains(r.t, told.Text, says)
+	row, err := world.store.Execution(r.t.Context(), report.Key)
+	require.NoError(r.t, err)
+	require.Equal(r.t, kind, row.Outcome.Kind)
+	require.True(r.t, row.Retained.After(row.SettledAt))
+	count, err := r.PausedCount(r.t.Context(), r.who)
+	require.NoError(r.t, err)
+	require.Zero(r.t, count, "nothing waits for ever")
+}
+
+const notCalled = "the tool was not called: make the call again"
+
+func TestWhoeverActsOnARunThatWasEndedInTemporalIsToldThatNothingWasCalled(t *testing.T) {
+	t.Parallel()
+	for name, act := range map[string]func(r *rig, id string) (executions.Report, error){
+		"decide": func(r *rig, id string) (executions.Report, error) {
+			return r.Decide(r.t.Context(), r.page(), executions.Answer{ID: id, Action: approval.ActionAccept})
+		},
+		"resume": func(r *rig, id string) (executions.Report, error) {
+			return r.Resume(r.t.Context(), r.page(), executions.Answer{ID: id, Action: approval.ActionDecline})
+		},
+		"cancel": func(r *rig, id string) (executions.Report, error) {
+			return r.Cancel(r.t.Context(), r.page(), id, "")
+		},
+		"look when it is overdue": func(r *rig, id string) (executions.Report, error) {
+			r.shift.Store(int64(time.Hour))
+			return r.Lookup(r.t.Context(), r.page(), id)
+		},
+		"attach when it is overdue": func(r *rig, id string) (executions.Report, error) {
+			r.shift.Store(int64(time.Hour))
+			return r.Resume(r.t.Context(), r.page(), executions.Answer{ID: id, Hold: time.Millisecond})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			paused := r.pause("put", r.name)
+			r.terminate(paused.Key)
+			report, err := act(r, paused.Pause.ID)
+			require.NoError(t, err)
+			r.requireClosed(report, approval.OutcomeFailed, notCalled)
+			pause, err := r.Paused(t.Context(), r.who, paused.Pause.ID)
+			require.NoError(t, err)
+			require.True(t, pause.Dropped)
+			again := r.resume(r.page(), paused.Pause.ID, approval.ActionAccept)
+			r.requireClosed(again, approval.OutcomeFailed, notCalled)
+			require.Zero(t, world.upstream.tried(r.name))
+			require.Equal(t, approval.CodeRunEnded, r.audits("outcome", 1)[0].Reason)
+		})
+	}
+}
+
+func TestARunThatTemporalHasForgottenIsClosedByWhoeverDecides(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	paused := r.pause("put", r.name)
+	other := newRig(t, func(p *executions.Params) { p.Workflows = forgetful{Workflows: world.workflows} })
+	other.who = r.who
+	report, err := other.Decide(t.Context(), other.page(), executions.Answer{ID: paused.Pause.ID, Action: approval.ActionAccept})
+	require.NoError(t, err)
+	other.requireClosed(report, approval.OutcomeFailed, notCalled)
+	require.True(t, report.Pause.Dropped)
+	require.Zero(t, world.upstream.tried(r.name))
+}
+
+func TestARunThatGoesOnIsNotClosedForAQuestionThatItHasForgotten(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	paused := r.pause("put", r.name)
+	other := newRig(t, func(p *executions.Params) { p.Workflows = forgetful{Workflows: world.workflows, runs: true} })
+	other.who = r.who
+	_, err := other.Decide(t.Context(), other.page(), executions.Answer{ID: paused.Pause.ID, Action: approval.ActionAccept})
+	var down *executions.UnavailableError
+	require.ErrorAs(t, err, &down)
+	r.requireCompleted(r.resume(r.page(), paused.Pause.ID, approval.ActionAccept), r.name)
+}
+
+func TestOfARunThatEndedWhileItsToolAskedNobodyKnowsHowFarItCame(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	asked := r.resume(r.who, r.pause("twice", r.name).Pause.ID, approval.ActionAccept)
+	require.Equal(t, executions.StatusPaused, asked.Status)
+	r.terminate(asked.Key)
+	report, err := r.Decide(t.Context(), r.page(), executions.Answer{ID: asked.Pause.ID, Action: approval.ActionDecline})
+	require.NoError(t, err)
+	r.requireClosed(report, approval.OutcomeUnknown, "its run is gone from Temporal")
+}
+
+func TestAnExecutionThatNeverRanStaysForWhoeverRepeatsIt(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	key := approval.NewKey()
+	_, _, err := world.store.PutExecution(t.Context(), store.Execution{
+		Key: key, Identity: r.who.Identity, Mode: r.who.Mode, Resource: "default", Client: "tests 1", Address: "src.put",
+		Arguments: []byte(`{}`), Digest: "d", Policy: "p", CreatedAt: time.Now(), Status: store.StatusRunning,
+	})
+	require.NoError(t, err)
+	report, err := r.Cancel(t.Context(), r.who, key, "")
+	require.NoError(t, err)
+	require.Equal(t, executions.StatusPending, report.Status)
+}
