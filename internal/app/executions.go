@@ -18,6 +18,9 @@ import (
 // callsEnd is how long tools that are being called may go on after a stop was asked for.
 const callsEnd = 10 * time.Second
 
+// sweepEvery is how often the gateway looks for approvals whose runs are gone.
+const sweepEvery = 5 * time.Minute
+
 // EngineParams are what tool calls are made of.
 type EngineParams struct {
 	fx.In
@@ -37,7 +40,9 @@ func provideEngine(p EngineParams) (executions.Engine, error) {
 	service := executions.New(executions.Params{
 		Store: p.Store, Audit: p.Store, Catalog: p.Catalog, Policy: p.Policy, Log: p.Log,
 		Workflows: execution.NewClient(p.Client, cfg.Temporal.TaskQueue),
-		Settings:  executions.Settings{Window: cfg.Approvals.Window, Hold: cfg.Approvals.Hold, Retention: cfg.Approvals.Retention},
+		Settings: executions.Settings{
+			Window: cfg.Approvals.Window, Hold: cfg.Approvals.Hold, Retention: cfg.Approvals.Retention, Sweep: sweepEvery,
+		},
 	})
 	p.Lifecycle.Append(fx.StopHook(func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, callsEnd)

@@ -42,6 +42,7 @@ func (s *Service) lost(ctx context.Context, who Caller, row store.Execution) (bo
 		return false, storeFailed(err)
 	}
 	line := s.about(who, "outcome", row)
+	line.Identity = row.Identity
 	line.Outcome, line.Reason = string(end.Outcome.Kind), end.Outcome.Code
 	s.audit.add(line)
 	return true, nil

@@ -10,6 +10,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 	"github.com/holdfast-mcp/holdfast/internal/executions"
 	"github.com/holdfast-mcp/holdfast/internal/store"
+	"github.com/holdfast-mcp/holdfast/internal/testkit"
 	"github.com/holdfast-mcp/holdfast/workflows/execution"
 )
 
@@ -150,4 +151,39 @@ func TestAnExecutionThatNeverRanStaysForWhoeverRepeatsIt(t *testing.T) {
 	report, err := r.Cancel(t.Context(), r.who, key, "")
 	require.NoError(t, err)
 	require.Equal(t, executions.StatusPending, report.Status)
+}
+
+// own is a store that lists what one account waits for: all tests share it.
+type own struct {
+	*outage
+
+	who approval.Identity
+}
+
+func (o own) Pauses(ctx context.Context, filter store.PauseFilter) ([]store.PauseRow, error) {
+	filter.Identity = &o.who
+	return o.outage.Pauses(ctx, filter)
+}
+
+func TestARunThatIsGoneIsClosedAlsoWhereNobodyComes(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	lost, alive := r.pause("put", r.name), r.pause("put", r.name+" too")
+	r.terminate(lost.Key)
+	late := newRig(t, func(p *executions.Params) {
+		p.Store, p.Settings.Sweep = own{r.store, r.who.Identity}, 20*time.Millisecond
+		p.Now = func() time.Time { return time.Now().Add(time.Hour) }
+	})
+	testkit.Eventually(t, patience, func() bool {
+		row, err := world.store.Execution(t.Context(), lost.Key)
+		require.NoError(t, err)
+		return row.Outcome != nil
+	}, "the run that is gone is closed")
+	require.NoError(t, late.Close(t.Context()))
+	row, err := world.store.Execution(t.Context(), alive.Key)
+	require.NoError(t, err)
+	require.Nil(t, row.Outcome, "a run that goes on is left alone")
+	count, err := r.PausedCount(t.Context(), r.who)
+	require.NoError(t, err)
+	require.Equal(t, 1, count)
 }

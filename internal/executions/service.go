@@ -39,6 +39,8 @@ type Settings struct {
 	CallTimeout time.Duration
 	// Retention is how long the outcome of a run that is gone is kept; 168 hours. That of others is kept by their workers' settings.
 	Retention time.Duration
+	// Sweep is how often pauses are looked for whose runs are gone; 0: never.
+	Sweep time.Duration
 }
 
 func (s Settings) complete() Settings {
@@ -84,6 +86,9 @@ type Service struct {
 	writes  sync.WaitGroup
 	stop    chan struct{}
 	stopped sync.Once
+
+	sweeper   sync.WaitGroup
+	endSweeps context.CancelFunc
 }
 
 var _ Engine = (*Service)(nil)
@@ -93,7 +98,7 @@ func New(p Params) *Service {
 	if p.Now == nil {
 		p.Now = time.Now
 	}
-	return &Service{
+	s := &Service{
 		store:     p.Store,
 		workflows: p.Workflows,
 		catalog:   p.Catalog,
@@ -107,15 +112,23 @@ func New(p Params) *Service {
 		flights:   flights{running: map[string]*flight{}},
 		stop:      make(chan struct{}),
 	}
+	ctx, cancel := context.WithCancel(context.Background())
+	s.endSweeps = cancel
+	if s.settings.Sweep > 0 {
+		s.sweeper.Go(func() { s.sweeps(ctx) })
+	}
+	return s
 }
 
 // Close waits for calls that may not be cut off and for the audit to be written, until the context ends.
 func (s *Service) Close(ctx context.Context) error {
 	s.stopped.Do(func() { close(s.stop) })
+	s.endSweeps()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		s.writes.Wait()
+		s.sweeper.Wait()
 	}()
 	var late error
 	select {
