@@ -118,5 +118,5 @@ func (e *Endpoint) fail(w http.ResponseWriter, r *http.Request, err error) {
 		h.Set("Retry-After", strconv.Itoa(int(retryAfter/time.Second)))
 	}
 	w.WriteHeader(f.status)
-	_, _ = w.Write(raw) //nolint:gosec // it is JSON, and browsers are told not to guess; the client may have gone
+	_, _ = w.Write(raw) // the client may have gone
 }
