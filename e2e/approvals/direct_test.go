@@ -36,6 +36,6 @@ func tenMiBPass(t *testing.T, u *user) {
 	gated := u.connect(u.gateway.URL, "browser", modern)
 	asked := gated.execute("talk.big", map[string]any{"bytes": tenMiB})
 	page := u.visit(asked.byPage(t, u.gateway.URL), "talk.big", "10485760")
-	approve(page, "This is its beginning. The client gets all of it.")
+	approve(page, "Only the beginning is shown. The client gets all of it.")
 	require.Len(t, gated.resume(asked.ExecutionID).Text, tenMiB)
 }

@@ -82,14 +82,14 @@ var metadataURL = regexp.MustCompile(`resource_metadata="([^"]+)"`)
 // challenged holds case 57, and that a token for somebody else is no token here.
 func challenged(t *testing.T, u *user) {
 	for _, tc := range []struct {
-		token, has, lacks string
+		path, token, has, lacks string
 	}{
-		{"", `Bearer realm="holdfast"`, "error="},
-		{u.bearerOf("ann", "somebody-else"), `error="invalid_token"`, "ann"},
-		{"hft_nobody", `error="invalid_token"`, "hft_nobody"},
+		{"/mcp", "", `Bearer realm="holdfast"`, "error="},
+		{"/mcp", u.bearerOf("ann", "somebody-else"), `error="invalid_token"`, "ann"},
+		{"/mcp/", "hft_nobody", `error="invalid_token"`, "hft_nobody"},
 	} {
 		w := &wire{u: u.as("nobody", tc.token), base: u.gateway.URL}
-		response := w.do(t.Context(), http.MethodPost, "/mcp", w.message("tools/list", map[string]any{}), "Authorization", bearerHeader(tc.token))
+		response := w.do(t.Context(), http.MethodPost, tc.path, w.message("tools/list", map[string]any{}), "Authorization", bearerHeader(tc.token))
 		require.NoError(t, response.Body.Close())
 		require.Equal(t, http.StatusUnauthorized, response.StatusCode)
 		challenge := response.Header.Get("WWW-Authenticate")

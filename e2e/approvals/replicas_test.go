@@ -17,12 +17,13 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/testkit"
 )
 
-// roundRobin is a proxy that gives each request to the next gateway, whatever it is about.
+// roundRobin is a proxy that gives each request of a session to another gateway than the one before, and so each of those without one.
+// One turn for all would, when several sessions go in step, give a session the same gateway again and again.
 type roundRobin struct {
 	*httptest.Server
 
 	mu   sync.Mutex
-	next int
+	next map[string]int // by session
 	// made is which gateway has made a session; elsewhere counts the requests of a session that others got.
 	made      map[string]int
 	elsewhere map[string]int
@@ -31,7 +32,7 @@ type roundRobin struct {
 
 func newRoundRobin(t *testing.T, bases ...string) *roundRobin {
 	t.Helper()
-	p := &roundRobin{made: map[string]int{}, elsewhere: map[string]int{}}
+	p := &roundRobin{next: map[string]int{}, made: map[string]int{}, elsewhere: map[string]int{}}
 	var to []*httputil.ReverseProxy
 	for i, base := range bases {
 		target, err := url.Parse(base)
@@ -49,9 +50,10 @@ func newRoundRobin(t *testing.T, bases ...string) *roundRobin {
 		})
 	}
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		session := r.Header.Get("Mcp-Session-Id")
 		p.mu.Lock()
-		at := p.next % len(to)
-		p.next++
+		at := p.next[session] % len(to)
+		p.next[session]++
 		p.mu.Unlock()
 		to[at].ServeHTTP(w, r)
 	}))

@@ -144,6 +144,7 @@ func routes(p GatewayParams) http.Handler {
 	mux := http.NewServeMux()
 	for _, path := range mcpserver.Paths() {
 		mux.Handle(path, p.MCP.Handler())
+		mux.Handle(path+"/{$}", p.MCP.Handler()) // as people type it
 	}
 	for _, path := range p.Metadata.Routes() {
 		mux.Handle(path, p.Metadata)
