@@ -17,7 +17,8 @@ HOLDFAST_TEMPORAL_CLI=$(temporal_cli) || die "no Temporal CLI: run scripts/tools
 export HOLDFAST_TEMPORAL_CLI
 
 slow='/(e2e|integration)(/|$)'
-packages=$(go list ./...)
+# Backwards: workflows/connection takes longest, and one core only.
+packages=$(go list ./... | sort -r)
 
 # run NAME PACKAGES FLAGS... Lint has vetted the code; what debuggers read takes as long to link as all the rest. SQLite, which is C
 # made Go, is not watched for races: its locks are its own, and watched it takes five times as long. What calls it is watched, and must
