@@ -19,8 +19,8 @@ func benchmarkEcho(b *testing.B, url string) {
 	b.Helper()
 	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	session := ""
-	do := func(body []byte) http.Header {
-		r, err := http.NewRequestWithContext(b.Context(), http.MethodPost, url, bytes.NewReader(body))
+	send := func(method string, body []byte) http.Header {
+		r, err := http.NewRequestWithContext(b.Context(), method, url, bytes.NewReader(body))
 		require.NoError(b, err)
 		r.Header.Set("Accept", "application/json, text/event-stream")
 		r.Header.Set("Content-Type", "application/json")
@@ -37,13 +37,13 @@ func benchmarkEcho(b *testing.B, url string) {
 		require.Less(b, response.StatusCode, 300)
 		return response.Header
 	}
-	session = do([]byte(initializeBody("2025-11-25"))).Get("Mcp-Session-Id")
-	do([]byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
+	session = send(http.MethodPost, []byte(initializeBody("2025-11-25"))).Get("Mcp-Session-Id")
+	send(http.MethodPost, []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`))
 	body := []byte(call(1, "echo", object{"text": "hello"}))
-	b.ResetTimer()
 	for b.Loop() {
-		do(body)
+		send(http.MethodPost, body)
 	}
+	send(http.MethodDelete, nil)
 }
 
 func BenchmarkEcho(b *testing.B) {

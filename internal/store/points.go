@@ -8,12 +8,16 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"sync"
 )
 
 // points reads single rows by their keys on connections of its own: what every request of the gateway reads first. It goes past
 // database/sql, whose watching of a context and conversion of columns take longer than the read itself.
 type points struct {
-	free chan *point // a read in WAL mode waits for nobody: to have a connection is all that takes time
+	turns chan struct{} // as many as there are connections: to have one is all that a read in WAL mode waits for
+
+	mu   sync.Mutex
+	free []*point // the one that was used last is used next: what it has read is still near the processor
 }
 
 type point struct {
@@ -25,14 +29,14 @@ var errNoDriver = errors.New("the driver does not prepare statements")
 
 // openPoints prepares the statements on so many connections of a pool, which it keeps.
 func openPoints(ctx context.Context, pool *sql.DB, size int, texts ...string) (*points, error) {
-	p := &points{free: make(chan *point, size)}
+	p := &points{turns: make(chan struct{}, size)}
 	for range size {
 		conn, err := pool.Conn(ctx)
 		if err != nil {
 			return p, err
 		}
 		made := &point{conn: conn, statements: map[string]driver.StmtQueryContext{}}
-		p.free <- made
+		p.free = append(p.free, made)
 		if err := conn.Raw(func(raw any) error { return made.prepare(ctx, raw, texts) }); err != nil {
 			return p, fmt.Errorf("prepare statement: %w", err)
 		}
@@ -61,13 +65,11 @@ func (p *point) prepare(ctx context.Context, raw any, texts []string) error {
 
 // read gives the row that a statement finds for a key; [sql.ErrNoRows] when it finds none.
 func (p *points) read(ctx context.Context, text, key string) (row pointRow, err error) {
-	var free *point
-	select {
-	case free = <-p.free:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	free, err := p.take(ctx)
+	if err != nil {
+		return nil, err
 	}
-	defer func() { p.free <- free }()
+	defer p.give(free)
 	err = free.conn.Raw(func(any) error {
 		// A point is read faster than its reading could be called off.
 		rows, err := free.statements[text].QueryContext(context.Background(), []driver.NamedValue{{Ordinal: 1, Value: key}})
@@ -84,11 +86,37 @@ func (p *points) read(ctx context.Context, text, key string) (row pointRow, err 
 	return row, err
 }
 
+func (p *points) take(ctx context.Context) (*point, error) {
+	select {
+	case p.turns <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	last := len(p.free) - 1
+	if last < 0 { // closed
+		<-p.turns
+		return nil, sql.ErrConnDone
+	}
+	free := p.free[last]
+	p.free = p.free[:last]
+	return free, nil
+}
+
+func (p *points) give(free *point) {
+	p.mu.Lock()
+	p.free = append(p.free, free)
+	p.mu.Unlock()
+	<-p.turns
+}
+
 // close ends the connections, once nobody reads on them.
 func (p *points) close() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	var faults []error
-	for range len(p.free) {
-		free := <-p.free
+	for _, free := range p.free {
 		faults = append(faults, free.conn.Raw(func(any) error {
 			var faults []error
 			for _, statement := range free.statements {
@@ -97,6 +125,7 @@ func (p *points) close() error {
 			return errors.Join(faults...)
 		}), free.conn.Close())
 	}
+	p.free = nil
 	return errors.Join(faults...)
 }
 
