@@ -97,6 +97,8 @@ func executionFault(err error) error {
 	case errors.As(err, &unknown):
 		return noTool(unknown.Suggestions).because(err)
 	case errors.As(err, &arguments):
+	case errors.As(err, &arguments) && arguments.Taken:
+		return failf(CodeInvalidArguments, "Another call was made under this name, and this one was not: use a new name.").because(err)
 		return failf(CodeInvalidArguments, "The arguments do not fit the tool's schema; nothing was done: %s.",
 			strings.TrimSuffix(arguments.Problem, ".")).because(err)
 	case errors.Is(err, approval.ErrBadDecision):

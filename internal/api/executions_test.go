@@ -285,6 +285,7 @@ func TestEachWayInWhichACallFailsHasACodeOfItsOwn(t *testing.T) {
 		{&executions.DeniedError{Address: toolAddress, Rule: "rule 3: demo.*"}, http.StatusForbidden, "tool_denied"},
 		{&executions.UnknownToolError{Address: "demo.x", Suggestions: []string{toolAddress}}, http.StatusNotFound, "tool_not_found"},
 		{&executions.ArgumentsError{Address: toolAddress, Problem: "to is missing"}, http.StatusUnprocessableEntity, "invalid_tool_arguments"},
+		{&executions.ArgumentsError{Address: toolAddress, Taken: true}, http.StatusUnprocessableEntity, "invalid_tool_arguments"},
 		{&executions.UnavailableError{What: "temporal", Err: errInside}, http.StatusServiceUnavailable, "temporal_unavailable"},
 		{&executions.UnavailableError{What: "store", Err: errInside}, http.StatusServiceUnavailable, "store_unavailable"},
 		{&executions.UnavailableError{What: "upstream", Err: errInside}, http.StatusBadGateway, "upstream_unreachable"},

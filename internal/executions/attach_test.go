@@ -114,6 +114,9 @@ func TestACallWithANameIsAskedForOnce(t *testing.T) {
 	_, err = r.Execute(t.Context(), r.who, other)
 	var refused *executions.ArgumentsError
 	require.ErrorAs(t, err, &refused)
+	require.True(t, refused.Taken)
+	rendered, _ := executions.Render(r.who, executions.Report{}, err)
+	require.Contains(t, rendered.Text, "another call was made under this name")
 
 	// Rules that allow it meanwhile do not make it another call.
 	r.resume(r.who, first.Pause.ID, approval.ActionDecline)

@@ -83,6 +83,7 @@ func TestAnAllowedWriteWithANameIsMadeOnce(t *testing.T) {
 		_, err = gateway.Execute(t.Context(), gateway.who, other)
 		var refused *executions.ArgumentsError
 		require.ErrorAs(t, err, &refused)
+		require.True(t, refused.Taken)
 	}
 }
 

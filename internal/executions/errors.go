@@ -30,9 +30,16 @@ type UnknownToolError struct {
 func (e *UnknownToolError) Error() string { return fmt.Sprintf("no tool %q", e.Address) }
 
 // ArgumentsError means that arguments do not fit the tool's schema. Nothing was asked and nothing was done.
-type ArgumentsError struct{ Address, Problem string }
+type ArgumentsError struct {
+	Address, Problem string
+	// Taken means that the arguments are not at fault: another call was made under the name of this one.
+	Taken bool
+}
 
 func (e *ArgumentsError) Error() string {
+	if e.Taken {
+		return e.Problem
+	}
 	return fmt.Sprintf("arguments of %s: %s", e.Address, e.Problem)
 }
 

@@ -57,7 +57,7 @@ func (s *Service) same(ctx context.Context, who Caller, call Call, p prepared, r
 }
 
 func otherCall(address string) error {
-	return &ArgumentsError{Address: address, Problem: "another call was made under this name: give it a name of its own"}
+	return &ArgumentsError{Address: address, Taken: true, Problem: "another call was made under this name: use a new one"}
 }
 
 // asked finds the execution of a call that an identity has named.

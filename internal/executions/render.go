@@ -101,6 +101,8 @@ func renderError(err error) (payload.Rendered, bool) {
 	case errors.As(err, &unknown):
 		return payload.UnknownTool(unknown.Address, unknown.Suggestions), true
 	case errors.As(err, &arguments):
+	case errors.As(err, &arguments) && arguments.Taken:
+		return payload.NameTaken(arguments.Address), true
 		return payload.BadArguments(arguments.Address, arguments.Problem), true
 	case errors.As(err, &unavailable):
 		return payload.Unavailable(unavailable.What), true

@@ -97,6 +97,7 @@ func ends() map[string]payload.Rendered {
 		"bad-arguments":           payload.BadArguments(address, `name: is required`),
 		"bad-decision":            payload.BadDecision("not a decision: the content is a JSON object"),
 		"unavailable":             payload.Unavailable("temporal"),
+		"name-taken":              payload.NameTaken(address),
 		"internal":                payload.Internal("0badcafe"),
 	}
 }
@@ -230,6 +231,8 @@ func TestSpansOfTimeInWords(t *testing.T) {
 	}
 }
 
+		2 * time.Hour: "120 minutes", 3 * time.Hour: "3 hours", 24 * time.Hour: "24 hours", 25*time.Hour + time.Minute: "1501 minutes",
+		72 * time.Hour: "3 days", 73 * time.Hour: "73 hours",
 func TestALongTextIsToldOnceAndItsPreviewSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	got := payload.Completed(payload.Completion{Result: text(strings.Repeat("ä", 30_007))})

@@ -37,6 +37,14 @@ func BadArguments(address, problem string) Rendered {
 	})
 }
 
+// NameTaken tells that another call was made under the name that this one has.
+func NameTaken(address string) Rendered {
+	return refusal(failed{
+		Reason: "invalid_tool_arguments", Code: "invalid_tool_arguments",
+		Error: fmt.Sprintf("%s was not called: another call was made under this name; use a new one for this call", address),
+	})
+}
+
 // Unavailable tells that what is needed cannot be reached now.
 func Unavailable(what string) Rendered {
 	return refusal(failed{

@@ -34,13 +34,20 @@ type Rendered struct {
 	IsError    bool
 }
 
-// TTL is a span of time in words: rounded to seconds, at least one; whole minutes as minutes.
+// TTL is a span of time in words: rounded to seconds, at least one; whole minutes as minutes, whole hours and days as such from three on.
 func TTL(span time.Duration) string {
+	const minute, hour, day = 60, 60 * 60, 24 * 60 * 60
 	seconds := max(1, int64(span.Round(time.Second)/time.Second))
-	if seconds%60 == 0 {
-		return counted(seconds/60, "minute")
+	switch {
+	case seconds%day == 0 && seconds > 2*day:
+		return counted(seconds/day, "day")
+	case seconds%hour == 0 && seconds > 2*hour:
+		return counted(seconds/hour, "hour")
+	case seconds%minute == 0:
+		return counted(seconds/minute, "minute")
+	default:
+		return counted(seconds, "second")
 	}
-	return counted(seconds, "second")
 }
 
 func counted(n int64, unit string) string {
