@@ -147,13 +147,21 @@ func failedf(format string, args ...any) error {
 	return &CodeError{Code: ExitError, Cause: fmt.Errorf(format, args...)}
 }
 
+func waitsForPerson(pause string) error {
+	return &CodeError{Code: ExitNotReady, Cause: fmt.Errorf("it waits for a person; read it and decide: holdfast approval show %s", pause)}
+}
+
+func goesOn(key string) error {
+	return &CodeError{Code: ExitNotReady, Cause: fmt.Errorf("it goes on; see: holdfast execution get %s", key)}
+}
+
 // outcomeError is nil for the outcome that is wanted.
 func outcomeError(report executions.Report, wanted approval.OutcomeKind) error {
 	switch {
 	case report.Status == executions.StatusPaused && report.Pause != nil:
-		return &CodeError{Code: ExitNotReady, Cause: fmt.Errorf("it waits for a person; read it and decide: holdfast approval show %s", report.Pause.ID)}
+		return waitsForPerson(report.Pause.ID)
 	case report.Status != executions.StatusCompleted || report.Outcome == nil:
-		return &CodeError{Code: ExitNotReady, Cause: fmt.Errorf("it goes on; see: holdfast execution get %s", report.Key)}
+		return goesOn(report.Key)
 	case report.Outcome.Kind == approval.OutcomeCompleted && report.Outcome.ToolError:
 		return failedf("the tool answered with an error")
 	case report.Outcome.Kind != wanted:

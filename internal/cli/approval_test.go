@@ -126,6 +126,18 @@ func TestEachDecisionLeadsToItsOutcomeAndExitCode(t *testing.T) {
 	}
 }
 
+func TestWhoeverSaysNoReadsThatItIsDone(t *testing.T) {
+	t.Parallel()
+	for verb, said := range map[string]string{"decline": "Declined: ", "cancel": "Cancelled: "} {
+		l := prepared(t)
+		l.asks()
+		require.Zero(t, l.run("approval", verb, pauseID), l.stderr)
+		require.Equal(t, said+toolAddress+" was not called.\n", l.stdout.String())
+		require.Zero(t, l.run("execution", "get", pauseID))
+		require.Contains(t, l.stdout.String(), "Error: ", "what the call's client is told")
+	}
+}
+
 func TestWhatCannotBeDecidedSaysWhy(t *testing.T) {
 	t.Parallel()
 	l := prepared(t)

@@ -52,7 +52,11 @@ func (a *App) finishCall(v callView, verdict error) error {
 		if v.Outcome != nil && v.Execution != "" {
 			a.say("execution %s: %s", v.Execution, v.Outcome.Kind)
 		}
-		if _, err := fmt.Fprintln(a.options.Stdout, v.Text); err != nil {
+		text := v.Text
+		if verdict == nil {
+			text = orDone(v)
+		}
+		if _, err := fmt.Fprintln(a.options.Stdout, text); err != nil {
 			return fmt.Errorf("write answer: %w", err)
 		}
 		return verdict
@@ -61,4 +65,20 @@ func (a *App) finishCall(v callView, verdict error) error {
 		a.say("decided; see: holdfast execution get %s", v.Execution)
 	}
 	return verdict
+}
+
+// orDone is what whoever said no is told: for them it is no error. All else is told in the words that the call's client reads.
+func orDone(v callView) string {
+	switch {
+	case v.Outcome == nil:
+		return v.Text
+	case v.Outcome.Kind == approval.OutcomeDeclined:
+		return fmt.Sprintf("Declined: %s was not called.", v.Address)
+	case v.Outcome.Kind == approval.OutcomeCancelled && v.Outcome.Calls > 0:
+		return fmt.Sprintf("Cancelled while %s was being called: what it did by then is not undone.", v.Address)
+	case v.Outcome.Kind == approval.OutcomeCancelled:
+		return fmt.Sprintf("Cancelled: %s was not called.", v.Address)
+	default:
+		return v.Text
+	}
 }

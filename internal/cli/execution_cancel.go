@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 	"github.com/holdfast-mcp/holdfast/internal/executions"
+	"github.com/holdfast-mcp/holdfast/internal/views"
 )
 
 func newExecutionCancel(a *App) *cobra.Command {
@@ -57,5 +58,22 @@ func (s *session) cancelExecution(ctx context.Context, id, reason string, wait t
 	if err != nil {
 		return explainEngine(err)
 	}
-	return s.app.finishCall(s.app.newCallView(who, report), outcomeError(report, approval.OutcomeCancelled))
+	verdict := outcomeError(report, approval.OutcomeCancelled)
+	if verdict != nil && report.Outcome != nil {
+		verdict = tooLate(row.Outcome != nil, report)
+	}
+	return s.app.finishCall(s.app.newCallView(who, report), verdict)
+}
+
+// tooLate says how an execution ended that was not called off, and how to see more of it.
+func tooLate(before bool, report executions.Report) error {
+	how := "it ended in another way before it could be called off"
+	if before {
+		how = "it had ended before"
+	}
+	by := ""
+	if p := report.Pause; p != nil {
+		by = decidedBy(views.DecisionOf(p.Decision))
+	}
+	return failedf("%s, and stays as it is: %s%s; see: holdfast execution get %s", how, report.Outcome.Kind, by, report.Key)
 }

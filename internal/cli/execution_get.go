@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,24 +28,68 @@ type executionDetail struct {
 }
 
 func newExecutionGet(a *App) *cobra.Command {
+	var wait time.Duration
 	id := oneID("execution", "holdfast execution list")
 	cmd := &cobra.Command{
 		Use:   "get ID",
 		Short: "Show one execution: its approvals, its outcome, the tool's answer",
 		Long: "Shows one execution, by its id or an approval's, with the tool's answer where there is one. Neither Temporal nor a worker is\n" +
-			"needed.",
+			"needed. With --wait it waits until there is an outcome; exit code 3 where there is none when the wait is over.",
 		Args: func(_ *cobra.Command, args []string) error { return id(args) },
 	}
 	cmd.RunE = a.with(func(ctx context.Context, s *session, args []string) error {
-		ctx, cancel := context.WithTimeout(ctx, storeReads)
-		defer cancel()
-		detail, err := s.executionDetail(ctx, args[0])
-		if err != nil {
+		if err := checkWait(wait); err != nil {
 			return err
 		}
-		return a.printExecution(detail)
+		if wait > 0 {
+			if err := s.untilEnded(ctx, args[0], wait); err != nil {
+				return err
+			}
+		}
+		return s.showExecution(ctx, args[0], wait > 0)
 	})
+	cmd.Flags().DurationVar(&wait, "wait", 0, "how long to wait for the outcome, at most 5m; 0s: show what there is")
 	return cmd
+}
+
+// showExecution prints an execution; one without an outcome is an error where the outcome was waited for.
+func (s *session) showExecution(ctx context.Context, id string, awaited bool) error {
+	ctx, cancel := context.WithTimeout(ctx, storeReads)
+	defer cancel()
+	detail, err := s.executionDetail(ctx, id)
+	if err != nil {
+		return err
+	}
+	if err := s.app.printExecution(detail); err != nil || !awaited || detail.Outcome != nil {
+		return err
+	}
+	for _, p := range detail.Approvals {
+		if p.State == "waiting" {
+			return waitsForPerson(p.ID)
+		}
+	}
+	return goesOn(detail.Key)
+}
+
+// untilEnded waits for an outcome, for so long at most. It asks the store: runs write it there, whoever decides.
+func (s *session) untilEnded(ctx context.Context, id string, wait time.Duration) error {
+	over := time.NewTimer(wait)
+	defer over.Stop()
+	tick := time.NewTicker(s.app.options.PollEvery)
+	defer tick.Stop()
+	for {
+		row, err := s.executionOf(ctx, id)
+		if err != nil || row.Outcome != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-over.C:
+			return nil
+		case <-tick.C:
+		}
+	}
 }
 
 func (s *session) executionDetail(ctx context.Context, id string) (executionDetail, error) {

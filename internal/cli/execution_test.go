@@ -8,6 +8,7 @@ import (
 
 	"github.com/holdfast-mcp/holdfast/internal/cli"
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
+	"github.com/holdfast-mcp/holdfast/internal/store"
 	"github.com/holdfast-mcp/holdfast/internal/temporalclient"
 	mcpsession "github.com/holdfast-mcp/holdfast/workflows/session"
 )
@@ -45,12 +46,28 @@ func TestExecutionsAreListedAndShown(t *testing.T) {
 	require.Contains(t, l.stdout.String(), "completed")
 }
 
+func TestAnOutcomeIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	l := prepared(t)
+	l.asks()
+	require.Equal(t, cli.ExitUsage, l.run("execution", "get", pauseID, "--wait", "6m"))
+	require.Equal(t, cli.ExitNotReady, l.run("execution", "get", pauseID, "--wait", "10ms"))
+	require.Contains(t, l.stdout.String(), "Execution paused")
+	require.Contains(t, l.stderr.String(), "holdfast approval show "+pauseID)
+	code := make(chan int, 1)
+	go func() { code <- l.run("execution", "get", pauseID, "--wait", "1m") }()
+	l.store(func(st *store.Store) { l.runs.end(st, executionKey, approval.ActionAccept) })
+	require.Zero(t, <-code, l.stderr)
+	require.Contains(t, l.stdout.String(), "sent to you")
+	require.Empty(t, l.dialled)
+}
+
 func TestAnExecutionIsCalledOffByThisCommandLine(t *testing.T) {
 	t.Parallel()
 	l := prepared(t)
 	l.asks()
 	require.Zero(t, l.run("execution", "cancel", pauseID, "--reason", "no more"), l.stderr)
-	require.Contains(t, l.stdout.String(), "cancelled")
+	require.Equal(t, "Cancelled: "+toolAddress+" was not called.\n", l.stdout.String())
 	require.Equal(t, "no more", l.runs.ends[0].Reason)
 	require.Equal(t, approval.ViaCLI, l.runs.ends[0].Via)
 	require.Zero(t, l.run("audit", "list", "--execution", executionKey, "-o", "json"))
@@ -64,8 +81,16 @@ func TestAnExecutionIsCalledOffByThisCommandLine(t *testing.T) {
 	other.asks()
 	require.Zero(t, other.run("approval", "approve", pauseID))
 	require.Equal(t, cli.ExitError, other.run("execution", "cancel", pauseID), "it has ended otherwise")
-	require.Contains(t, other.stderr.String(), "completed")
+	require.Contains(t, other.stderr.String(), "it had ended before, and stays as it is: completed")
+	require.Contains(t, other.stderr.String(), "holdfast execution get "+executionKey)
 	require.Empty(t, other.runs.ends)
+
+	declined := prepared(t)
+	declined.environ = append(declined.environ, "USER=ann")
+	declined.asks()
+	require.Zero(t, declined.run("approval", "decline", pauseID, "--reason", "not today"))
+	require.Equal(t, cli.ExitError, declined.run("execution", "cancel", pauseID))
+	require.Contains(t, declined.stderr.String(), "it had ended before, and stays as it is: declined by cli:ann: not today; see: ")
 }
 
 func TestSessionsAreListedShownAndEnded(t *testing.T) {
