@@ -2,6 +2,7 @@ package gateway_test
 
 import (
 	"encoding/json"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -70,4 +71,21 @@ func TestDevHasAGatewayAndATokenForItThatEndsAtTheNextStart(t *testing.T) {
 	require.Equal(t, http.StatusUnauthorized, status(second.Gateway, first.Token))
 	require.Equal(t, http.StatusOK, status(second.Gateway, second.Token))
 	require.NoError(t, second.process.Interrupt(t))
+}
+
+func TestDevThatDoesNotComeUpSaysWhyAndNothingElse(t *testing.T) {
+	t.Parallel()
+	var config net.ListenConfig
+	taken, err := config.Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = taken.Close() })
+	process := testkit.Start(t, testkit.Command{
+		Path: testkit.Binary(t, "starter"), Env: append(os.Environ(), "HOLDFAST_DATA_DIR="+t.TempDir(), "TEMPORAL_ADDRESS="),
+		Args: []string{
+			"dev", "--no-demo", "--temporal-port", "0", "--ui-port", "0", "--listen", "127.0.0.1:0", "--gateway-listen", taken.Addr().String(),
+		},
+	})
+	testkit.Eventually(t, devStart, func() bool { return !process.Running() }, "holdfast dev gives up")
+	require.Contains(t, process.Output(), "free the port")
+	require.NotContains(t, process.Output(), "goes on from here")
 }

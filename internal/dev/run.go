@@ -48,6 +48,7 @@ func Run(ctx context.Context, o Options) (err error) {
 		}
 		return err
 	}
+	r.up = true
 	if err := r.announce(); err != nil {
 		return err
 	}
@@ -77,6 +78,8 @@ type runner struct {
 	// approval is the page of the demo's call that waits; empty where there is none.
 	approval string
 
+	// up is set when everything serves.
+	up bool
 	// began separates what is shown live from what an earlier run has done.
 	began time.Time
 }
@@ -286,7 +289,7 @@ func (r *runner) revealToken() string {
 // stop ends what was started, last first. Each part has its own deadline, whatever became of the others.
 func (r *runner) stop() error {
 	var errs []error
-	if r.server != nil {
+	if r.up {
 		fmt.Fprintln(r.Err, "stopping…")
 		defer fmt.Fprintln(r.Err, "stopped; the same command goes on from here")
 	}
