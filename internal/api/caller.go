@@ -86,6 +86,7 @@ func executionFault(err error) error {
 		arguments *executions.ArgumentsError
 		upstream  *catalog.CallError
 		down      *executions.UnavailableError
+		late      *executions.UnansweredError
 	)
 	switch {
 	case err == nil, errors.As(err, &ours):
@@ -96,15 +97,18 @@ func executionFault(err error) error {
 		return failf(CodeToolDenied, "%s is blocked by %s; nothing was done.", denied.Address, denied.Rule).because(err)
 	case errors.As(err, &unknown):
 		return noTool(unknown.Suggestions).because(err)
-	case errors.As(err, &arguments):
 	case errors.As(err, &arguments) && arguments.Taken:
 		return failf(CodeInvalidArguments, "Another call was made under this name, and this one was not: use a new name.").because(err)
+	case errors.As(err, &arguments):
 		return failf(CodeInvalidArguments, "The arguments do not fit the tool's schema; nothing was done: %s.",
 			strings.TrimSuffix(arguments.Problem, ".")).because(err)
 	case errors.Is(err, approval.ErrBadDecision):
 		return failf(CodeInvalidPayload, "This cannot be decided: %v.", err).because(err)
 	case errors.As(err, &upstream):
 		return upstreamFault(upstream).because(err)
+	case errors.As(err, &late):
+		return failf(CodeNoWorker, "Nobody has answered: no worker runs, or Temporal is away. The decision may still come to count, until its "+
+			"deadline: GET /api/v1/approvals/%s tells.", late.ID).because(err)
 	case errors.As(err, &down):
 		return unavailable(down.What).because(err)
 	default:

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"strings"
 	"time"
@@ -34,10 +35,16 @@ func (a *App) operator(organisation string) executions.Caller {
 }
 
 // engine decides on executions that there are already. It knows no tools: values that are secret by their schema alone are not known
-// as such, and whoever runs this has the keysets anyway.
+// as such, and whoever runs this has the keysets anyway. It knows the rules where it can read them; the worker asks its own before each
+// call.
 func (s *session) engine(ctx context.Context) (*executions.Service, error) {
-	none := func(context.Context) executions.Policy { return executions.Policy{} }
-	return s.engineWith(ctx, noTools{}, none)
+	policy := func(context.Context) executions.Policy { return executions.Policy{} }
+	if files, err := s.toolFiles(); err == nil {
+		if rules, err := s.rules(files); err == nil {
+			policy = toolbox{rules: rules}.policy
+		}
+	}
+	return s.engineWith(ctx, noTools{}, policy)
 }
 
 // engineWith also calls tools. Temporal is reached when it is needed first.
@@ -140,6 +147,8 @@ func explainEngine(err error) error {
 		unknown   *executions.UnknownToolError
 		arguments *executions.ArgumentsError
 		down      *executions.UnavailableError
+		denied    *executions.DeniedError
+		late      *executions.UnansweredError
 	)
 	switch {
 	case err == nil:
@@ -152,6 +161,10 @@ func explainEngine(err error) error {
 		return usagef("%w", err)
 	case errors.Is(err, approval.ErrBadDecision):
 		return usagef("%w", err)
+	case errors.As(err, &denied):
+		return failedf("%w; nothing was done; a call that waits can be declined or cancelled", err)
+	case errors.As(err, &late):
+		return &CodeError{Code: ExitNotReady, Cause: fmt.Errorf("%w; start a worker with holdfast-worker or holdfast dev, then see: holdfast approval show %s", err, late.ID)}
 	case errors.As(err, &down) && down.What == "temporal":
 		return errors.New("no answer from Temporal, or no worker runs: start one with holdfast-worker or holdfast dev; see: holdfast doctor")
 	default:

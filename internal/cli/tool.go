@@ -45,15 +45,12 @@ func (s *session) tools() (toolbox, error) {
 	if files.Sources == "" {
 		return toolbox{}, errors.New("there are no tools: name a file of MCP servers with the setting sources.file (HOLDFAST_SOURCES_FILE)")
 	}
-	silent := slog.New(slog.DiscardHandler)
-	rules, err := policyfile.Open(policyfile.Params{
-		Path: files.Rules, Defaults: policy.Defaults{Window: s.settings.Approvals.Window}, Log: silent,
-	})
+	rules, err := s.rules(files)
 	if err != nil {
 		return toolbox{}, err
 	}
 	sources, err := catalog.New(catalog.Params{
-		File: files.Sources, Overrides: rules.Overrides, Lookup: s.app.environment().LookupEnv, Log: silent,
+		File: files.Sources, Overrides: rules.Overrides, Lookup: s.app.environment().LookupEnv, Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
 		return toolbox{}, err
@@ -63,6 +60,12 @@ func (s *session) tools() (toolbox, error) {
 		return nil
 	})
 	return toolbox{sources, rules}, nil
+}
+
+func (s *session) rules(files DevInfo) (*policyfile.File, error) {
+	return policyfile.Open(policyfile.Params{
+		Path: files.Rules, Defaults: policy.Defaults{Window: s.settings.Approvals.Window}, Log: slog.New(slog.DiscardHandler),
+	})
 }
 
 // toolFiles are those that the settings name, or, where they name no sources, those of a running `holdfast dev`.

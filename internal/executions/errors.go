@@ -51,5 +51,19 @@ type UnavailableError struct {
 
 func (e *UnavailableError) Error() string { return e.What + " cannot be reached: try again" }
 
+// UnansweredError means that a decision was sent and nobody has answered in time: it may still come to count. To send it again is safe;
+// another one does not take it back.
+type UnansweredError struct {
+	ID  string // of the pause
+	Err error
+}
+
+func (e *UnansweredError) Error() string {
+	return "nobody has answered, as no worker runs or Temporal is away: the decision may still come to count, until its deadline"
+}
+
+// Unwrap gives the cause, for logs.
+func (e *UnansweredError) Unwrap() error { return e.Err }
+
 // Unwrap gives the cause, for logs.
 func (e *UnavailableError) Unwrap() error { return e.Err }

@@ -39,6 +39,10 @@ func (s *Service) gated(ctx context.Context, who Caller, call Call, p prepared) 
 	line := s.line(who, "execute", p)
 	line.Execution, line.Digest, line.Reason = row.Key, row.Digest, p.verdict.Reason
 	s.audit.add(line)
+	if call.AutoApprove && p.verdict.Effect == policy.Ask {
+		line.Action, line.Reason = "accept", "approved with the call: no person was asked"
+		s.audit.add(line)
+	}
 	return s.follow(ctx, who, row, 0, s.hold(call.Hold, call.Release))
 }
 

@@ -93,6 +93,7 @@ func TestWhatIsApprovedBeforehandNeverPausesAndNeverPassesADeny(t *testing.T) {
 	report, err := r.Execute(t.Context(), operator, call)
 	require.NoError(t, err)
 	r.requireCompleted(report, r.name)
+	require.Equal(t, "approved with the call: no person was asked", r.audits("accept", 1)[0].Reason)
 
 	// Whoever is no operator is asked for all that.
 	again := r.call("put", r.name+"-asked")

@@ -51,6 +51,7 @@ func label(report Report, err error) string {
 		unknown     *UnknownToolError
 		arguments   *ArgumentsError
 		unavailable *UnavailableError
+		unanswered  *UnansweredError
 	)
 	switch {
 	case errors.As(err, &denied):
@@ -59,7 +60,7 @@ func label(report Report, err error) string {
 		return "tool_not_found"
 	case errors.As(err, &arguments):
 		return "invalid_arguments"
-	case errors.As(err, &unavailable):
+	case errors.As(err, &unavailable), errors.As(err, &unanswered):
 		return "unavailable"
 	case err != nil:
 		return "internal"

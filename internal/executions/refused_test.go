@@ -109,6 +109,34 @@ func TestWithoutTemporalCallersAreToldAndNothingIsDecided(t *testing.T) {
 	}
 }
 
+// silent is a Temporal without workers: it takes a decision, and does not answer in time.
+type silent struct{ unreachable }
+
+func (silent) Resume(ctx context.Context, _ approval.Identity, _ execution.Resume) (execution.Resumed, error) {
+	<-ctx.Done()
+	return execution.Resumed{}, execution.ErrUnavailable
+}
+
+func TestADecisionThatNobodyAnswersMayStillCount(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	paused := r.pause("put", r.name)
+	alone := newRig(t, func(p *executions.Params) { p.Workflows = silent{} })
+	alone.who = r.who
+	for _, ask := range []func(context.Context, executions.Caller, executions.Answer) (executions.Report, error){alone.Resume, alone.Decide} {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		report, err := ask(ctx, alone.who, executions.Answer{ID: paused.Pause.ID, Action: approval.ActionAccept})
+		cancel()
+		var late *executions.UnansweredError
+		require.ErrorAs(t, err, &late)
+		require.Equal(t, paused.Pause.ID, late.ID)
+		told, ok := executions.Render(alone.who, report, err)
+		require.True(t, ok)
+		require.Contains(t, told.Text, "may still come to count")
+		require.Contains(t, told.Text, paused.Pause.ID)
+	}
+}
+
 func TestWithoutTheStoreCallersAreToldAndAStartedCallIsPending(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)

@@ -90,6 +90,7 @@ func renderError(err error) (payload.Rendered, bool) {
 		unknown     *UnknownToolError
 		arguments   *ArgumentsError
 		unavailable *UnavailableError
+		unanswered  *UnansweredError
 	)
 	switch {
 	case errors.As(err, &notFound):
@@ -100,10 +101,12 @@ func renderError(err error) (payload.Rendered, bool) {
 		return payload.Denied(denied.Address, denied.Rule), true
 	case errors.As(err, &unknown):
 		return payload.UnknownTool(unknown.Address, unknown.Suggestions), true
-	case errors.As(err, &arguments):
 	case errors.As(err, &arguments) && arguments.Taken:
 		return payload.NameTaken(arguments.Address), true
+	case errors.As(err, &arguments):
 		return payload.BadArguments(arguments.Address, arguments.Problem), true
+	case errors.As(err, &unanswered):
+		return payload.Unanswered(unanswered.ID), true
 	case errors.As(err, &unavailable):
 		return payload.Unavailable(unavailable.What), true
 	case errors.Is(err, approval.ErrBadDecision):

@@ -223,6 +223,9 @@ func (s *Service) decide(ctx context.Context, who Caller, at target, wish approv
 	if errors.Is(err, execution.ErrNotFound) {
 		return s.tooLate(ctx, who, at, wish)
 	}
+	if err != nil && asking.Err() != nil {
+		return said{}, &UnansweredError{ID: approval.PauseID(at.row.Key, at.number), Err: err}
+	}
 	if err != nil {
 		return said{}, &UnavailableError{What: "temporal", Err: err}
 	}

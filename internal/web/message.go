@@ -33,6 +33,10 @@ var (
 		Title: "Not available right now", Text: "What the page needs cannot be reached. Calls and approvals are kept; nothing is lost.",
 		Hint: "Load the page again in a moment.",
 	}
+	messageUnanswered = message{
+		Title: "Not answered yet", Text: "No worker runs, or Temporal is away. Your answer may still come to count, until the deadline.",
+		Hint: "Look at the call again in a moment, and tell whoever runs this gateway.", LinkText: "Back to the call",
+	}
 	messageViewer = message{
 		Title: "You may look, not decide", Text: "This account has the role viewer. To decide it needs the role collaborator: ask whoever runs this gateway.",
 	}

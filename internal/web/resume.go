@@ -194,7 +194,14 @@ func (w *Web) resumePost(rw http.ResponseWriter, v *visit) {
 // decide sends the answer and leads back to the page, which shows what counts: this answer, an earlier one, or that it came too late.
 func (w *Web) decide(rw http.ResponseWriter, v *visit, answer executions.Answer) {
 	_, err := w.Engine.Decide(v.Context(), v.caller(w), answer)
+	var late *executions.UnansweredError
 	switch {
+	case errors.As(err, &late):
+		w.log.WarnContext(v.Context(), "a decision is not answered", "error", late.Err, "pause", answer.ID)
+		told := messageUnanswered
+		told.Link = pathResume + answer.ID
+		w.message(rw, v, http.StatusServiceUnavailable, told)
+		return
 	case errors.Is(err, approval.ErrBadDecision):
 		w.message(rw, v, http.StatusBadRequest, messageBadAnswer)
 		return

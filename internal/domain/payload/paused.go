@@ -29,6 +29,8 @@ type waiting struct {
 	ExpiresAt   string      `json:"expiresAt,omitempty"`
 	TTL         int64       `json:"ttlMs,omitempty"`
 	Interaction interaction `json:"interaction"`
+	// ApprovalURL is there where a person decides on the page, and not the client.
+	ApprovalURL string `json:"approvalUrl,omitempty"`
 }
 
 type interaction struct {
@@ -86,6 +88,10 @@ func Detail(q Question) Rendered {
 		out.ExpiresAt, out.TTL = at, span.Milliseconds()
 		lines = append(lines, fmt.Sprintf("resumeDeadline: %s (%s approval window)", at, TTL(span)))
 	}
+	if !q.ModelMayAnswer && q.Origin != "" {
+		out.ApprovalURL = ApprovalURL(q.Origin, q.Pause.ID)
+		lines = append(lines, "approvalUrl: "+out.ApprovalURL)
+	}
 	lines = append(lines, "address: "+q.Address)
 	if asked.Reason != "" {
 		lines = append(lines, "asked because of: "+asked.Reason)
@@ -98,9 +104,13 @@ func Detail(q Question) Rendered {
 }
 
 func instructions(q Question) string {
-	var how string
+	how, verb := "", "Resume"
 	request := q.Pause.Request
 	switch {
+	case !q.ModelMayAnswer && q.Origin != "":
+		how, verb = fmt.Sprintf("A person decides on the page %s.", ApprovalURL(q.Origin, q.Pause.ID)), "Decide"
+	case !q.ModelMayAnswer:
+		how, verb = "A person decides, on the approval page or by holdfast approval approve "+q.Pause.ID+".", "Decide"
 	case request.Kind == approval.KindURL:
 		how = fmt.Sprintf("Have the user open the URL and finish there, then call the resume tool with executionId %q and action \"accept\". "+
 			"Use \"decline\" or \"cancel\" if they refuse.", q.Pause.ID)
@@ -112,7 +122,7 @@ func instructions(q Question) string {
 			"Ask the user, then call the resume tool with executionId %q and action \"accept\", \"decline\" or \"cancel\".", q.Pause.ID)
 	}
 	if _, at, ok := deadline(q.Pause); ok {
-		how += fmt.Sprintf(" Resume before %s.", at)
+		how += fmt.Sprintf(" %s before %s.", verb, at)
 	}
 	return how
 }

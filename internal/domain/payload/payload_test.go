@@ -66,6 +66,8 @@ func ends() map[string]payload.Rendered {
 	refused.ModelMayAnswer, refused.Refused = false, true
 	byPerson := refused
 	byPerson.Refused = false
+	elsewhere := byPerson
+	elsewhere.Origin = ""
 	return map[string]payload.Rendered{
 		"completed-text":       payload.Completed(payload.Completion{Result: text("hello\nworld")}),
 		"completed-structured": payload.Completed(payload.Completion{Key: key, Result: payload.ToolResult{StructuredContent: json.RawMessage(`{"sum":3}`)}}),
@@ -95,9 +97,12 @@ func ends() map[string]payload.Rendered {
 		"denied":                  payload.Denied(address, "rule 2: github.delete_*"),
 		"unknown-tool":            payload.UnknownTool("github.delete_rep", []string{"github.delete_repo"}),
 		"bad-arguments":           payload.BadArguments(address, `name: is required`),
+		"name-taken":              payload.NameTaken(address),
 		"bad-decision":            payload.BadDecision("not a decision: the content is a JSON object"),
 		"unavailable":             payload.Unavailable("temporal"),
-		"name-taken":              payload.NameTaken(address),
+		"detail-by-page":          payload.Detail(byPerson),
+		"detail-without-page":     payload.Detail(elsewhere),
+		"unanswered":              payload.Unanswered(approval.PauseID(key, 1)),
 		"internal":                payload.Internal("0badcafe"),
 	}
 }
@@ -226,13 +231,13 @@ func TestSpansOfTimeInWords(t *testing.T) {
 	for span, want := range map[time.Duration]string{
 		4 * time.Minute: "4 minutes", time.Minute: "1 minute", 90 * time.Second: "90 seconds", time.Millisecond: "1 second",
 		1499 * time.Millisecond: "1 second", 59700 * time.Millisecond: "1 minute",
+		2 * time.Hour: "120 minutes", 3 * time.Hour: "3 hours", 24 * time.Hour: "24 hours", 25*time.Hour + time.Minute: "1501 minutes",
+		72 * time.Hour: "3 days", 73 * time.Hour: "73 hours",
 	} {
 		require.Equal(t, want, payload.TTL(span))
 	}
 }
 
-		2 * time.Hour: "120 minutes", 3 * time.Hour: "3 hours", 24 * time.Hour: "24 hours", 25*time.Hour + time.Minute: "1501 minutes",
-		72 * time.Hour: "3 days", 73 * time.Hour: "73 hours",
 func TestALongTextIsToldOnceAndItsPreviewSaysWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	got := payload.Completed(payload.Completion{Result: text(strings.Repeat("ä", 30_007))})

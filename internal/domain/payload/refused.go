@@ -53,6 +53,15 @@ func Unavailable(what string) Rendered {
 	})
 }
 
+// Unanswered tells that a decision was sent, and that it is not known yet whether it counts.
+func Unanswered(id string) Rendered {
+	return refusal(failed{
+		Reason: "unanswered", Code: "no_worker",
+		Error: fmt.Sprintf("nobody has answered, as no worker of the gateway runs or Temporal is away: the decision may still come to count, until "+
+			"its deadline. Call resume with executionId %q and nothing else in a while to read what became of it", id),
+	})
+}
+
 // Internal tells of a defect, by a number under which the log has the cause.
 func Internal(number string) Rendered {
 	return refusal(failed{Reason: "internal", Error: fmt.Sprintf("Internal tool error [%s]", number)})
