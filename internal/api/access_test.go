@@ -115,6 +115,21 @@ func TestATokenIsTakenInOneFormOnly(t *testing.T) {
 	r.do(request{method: http.MethodGet, path: "/api/v1/tokens", header: map[string]string{"Authorization": "bearer " + token}}).requireOK()
 }
 
+func TestWhoeverShowsATokenThatIsNotValidIsToldSo(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	none := r.raw(request{method: http.MethodGet, path: "/api/v1/approvals"})
+	none.requireError(http.StatusUnauthorized, "unauthorized")
+	require.Contains(t, string(none.body), "Send Authorization: Bearer")
+	for _, token := range []string{"s3cr3t", r.tokens[auth.RoleOwner] + "x", "hft_0123456789abcdef_s3cr3t"} {
+		wrong := r.raw(request{method: http.MethodGet, path: "/api/v1/approvals", header: map[string]string{"Authorization": "Bearer " + token}})
+		wrong.requireError(http.StatusUnauthorized, "unauthorized")
+		require.Contains(t, string(wrong.body), "unknown, expired or revoked")
+		require.Contains(t, string(wrong.body), "holdfast token create")
+		require.NotContains(t, string(wrong.body), token)
+	}
+}
+
 func TestOnlyNamesOfItsOwnReachTheGateway(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, func(p *api.Params) { p.Settings.Hosts = []string{"mcp.example.com"} })

@@ -40,10 +40,14 @@ func changes(r *http.Request) bool { return r.Method != http.MethodGet && r.Meth
 
 func authFault(err error) error {
 	var (
+		wrong  *auth.UnauthorizedError
 		denied *auth.ForbiddenError
 		down   *auth.UnavailableError
 	)
 	switch {
+	case errors.As(err, &wrong) && wrong.Shown():
+		return failf(CodeUnauthorized, "Not let in: %s. Make a new token with holdfast token create, or with POST /api/v1/tokens as an owner.",
+			wrong.Problem).because(err)
 	case errors.Is(err, auth.ErrUnauthorized):
 		return fail(CodeUnauthorized).because(err)
 	case errors.As(err, &denied):

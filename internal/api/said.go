@@ -1,7 +1,9 @@
 package api
 
 import (
+	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -50,6 +52,28 @@ func (c *call) legible() error {
 	}
 	if len(query["directory"]) > 1 {
 		return failf(CodeInvalidPayload, "directory can be given once.")
+	}
+	return c.known(query)
+}
+
+// known refuses a parameter that a route of ours does not take: one that is mistyped would else change nothing, in silence. The routes that
+// other servers have too are as lenient as these.
+func (c *call) known(query url.Values) error {
+	if c.route.method != http.MethodGet || !strings.HasPrefix(c.route.path, pathAPI+"/") {
+		return nil
+	}
+	var names []string
+	for _, p := range c.route.params {
+		names = append(names, p.name)
+	}
+	for name := range query {
+		switch {
+		case slices.Contains(names, name):
+		case len(names) == 0:
+			return failf(CodeInvalidPayload, "This route takes no parameters in its query.")
+		default:
+			return failf(CodeInvalidPayload, "The query has a parameter that is not known. This route takes: %s.", strings.Join(names, ", "))
+		}
 	}
 	return nil
 }

@@ -11,6 +11,20 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/auth"
 )
 
+func TestAParameterThatARouteDoesNotTakeIsRefused(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	for path, takes := range map[string]string{
+		"/api/v1/approvals?limit=1": "scope, state, session, execution, pageSize, pageToken", "/api/v1/connections?directory=/a": "workspace, name,",
+		"/api/v1/tokens?pageSize=1": "no parameters",
+	} {
+		got := r.do(request{method: http.MethodGet, path: path, role: auth.RoleOwner})
+		got.requireError(http.StatusBadRequest, "invalid_payload")
+		require.Contains(t, string(got.body), takes)
+	}
+	r.do(request{method: http.MethodGet, path: "/workspace/w1/mcp?at=1", role: auth.RoleOwner}).requireOK()
+}
+
 func TestWhatSomebodySaysIsShortAndPrintable(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
