@@ -50,13 +50,14 @@ type Host struct {
 	worker  worker.Worker
 	client  client.Client
 	fleet   *fleet.Client
+	queue   string
 	log     *slog.Logger
 	running atomic.Bool
 }
 
 // New makes a worker with all workflows and the given activities. It does not start it.
 func New(c client.Client, o Options, log *slog.Logger, activities ...Registrar) *Host {
-	h := &Host{client: c, fleet: fleet.NewClient(c, o.TaskQueue), log: log}
+	h := &Host{client: c, fleet: fleet.NewClient(c, o.TaskQueue), queue: o.TaskQueue, log: log}
 	if o.MaxWorkflows > 0 {
 		worker.SetStickyWorkflowCacheSize(o.MaxWorkflows)
 	}
@@ -104,6 +105,7 @@ func (h *Host) Start(ctx context.Context) error {
 		return fmt.Errorf("start worker: %w", err)
 	}
 	h.running.Store(true)
+	h.log.InfoContext(ctx, "worker takes work", "task_queue", h.queue)
 	return nil
 }
 

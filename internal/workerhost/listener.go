@@ -22,7 +22,7 @@ type Listener struct {
 	done   chan struct{}
 }
 
-// NewListener makes a server; the purpose names it in errors. onFatal is called when it ends unasked.
+// NewListener makes a server; the purpose names it in errors and in the log. onFatal is called when it ends unasked.
 func NewListener(purpose, address string, h http.Handler, log *slog.Logger, onFatal func(error)) *Listener {
 	return &Listener{
 		purpose: purpose, address: address, log: log, onFatal: onFatal, done: make(chan struct{}),
@@ -42,6 +42,7 @@ func (l *Listener) Start(ctx context.Context) error {
 		return fmt.Errorf("listen on %s for the %s: %w; free the port or choose another", l.address, l.purpose, err)
 	}
 	l.socket = socket
+	l.log.InfoContext(ctx, "serving", "component", l.purpose, "address", l.Address())
 	go func() {
 		defer close(l.done)
 		if err := l.server.Serve(socket); !errors.Is(err, http.ErrServerClosed) {
