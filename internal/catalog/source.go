@@ -211,7 +211,8 @@ func (s *source) tell(status Status, err error) {
 	if errors.As(err, &opening) {
 		http = opening.status
 	}
-	s.log.Warn("source is down, its tools are kept", "source", status.Name, "code", status.Code, "http", http, "tools", status.Tools)
+	s.log.Warn("source is down, its tools are kept", "source", status.Name, "code", status.Code, "http", http,
+		"cause", s.definition.cause(err), "tools", status.Tools)
 }
 
 // listener keeps the session on which a source tells that its tools have changed. It is one of its own: standing streams break, and must
