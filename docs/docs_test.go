@@ -70,6 +70,23 @@ func TestTheRulesThatThePageShowsAreTaken(t *testing.T) {
 	require.Len(t, rules.Current().Overrides, 1)
 }
 
+// The golden files are all the ways in which a call is answered.
+func TestThePageTellsEveryStatusAndReasonOfACall(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob(filepath.Join(root, "internal", "domain", "payload", "testdata", "*.golden"))
+	require.NoError(t, err)
+	require.NotEmpty(t, files)
+	page := pages(t)[filepath.Join(root, "docs", "gateway.md")]
+	word := regexp.MustCompile(`(?m)^  "(?:status|reason)": "([a-z_]+)"`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, match := range word.FindAllStringSubmatch(string(text), -1) {
+			require.Contains(t, page, "`"+match[1]+"`", "told in %s", file)
+		}
+	}
+}
+
 func TestEveryLinkIntoTheTreeLeadsSomewhere(t *testing.T) {
 	t.Parallel()
 

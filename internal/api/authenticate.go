@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/holdfast-mcp/holdfast/internal/auth"
 )
@@ -46,8 +47,8 @@ func authFault(err error) error {
 	)
 	switch {
 	case errors.As(err, &wrong) && wrong.Shown():
-		return failf(CodeUnauthorized, "Not let in: %s. Make a new token with holdfast token create, or with POST /api/v1/tokens as an owner.",
-			wrong.Problem).because(err)
+		return failf(CodeUnauthorized, "%s. Make a new token with holdfast token create, or with POST /api/v1/tokens as an owner.",
+			sentence(wrong.Problem)).because(err)
 	case errors.Is(err, auth.ErrUnauthorized):
 		return fail(CodeUnauthorized).because(err)
 	case errors.As(err, &denied):
@@ -70,3 +71,5 @@ func (a *API) challenge(r *http.Request, err *Error) string {
 	}
 	return auth.Challenge(cause, "", nil)
 }
+
+func sentence(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
