@@ -143,6 +143,8 @@ func TestACallIsMadeOnceUnderItsKey(t *testing.T) {
 	for range 2 {
 		require.Zero(t, l.run("tool", "call", "demo.add", "--arg", "name=x", "--idempotency-key", "k1"), l.stderr)
 	}
+	require.Equal(t, cli.ExitUsage, l.run("tool", "call", "demo.add", "--arg", "name=y", "--idempotency-key", "k1"))
+	require.Contains(t, l.stderr.String(), "another call was made under this name: use a new one")
 	require.Equal(t, 1, server.Counts().Effects["x"])
 }
 
