@@ -111,6 +111,8 @@ func executionFault(err error) error {
 			"deadline: GET /api/v1/approvals/%s tells.", late.ID).because(err)
 	case errors.As(err, &down):
 		return unavailable(down.What).because(err)
+	case errors.Is(err, catalog.ErrNotListed):
+		return unavailable("upstream").because(err)
 	default:
 		return fail(CodeInternal).because(err)
 	}

@@ -52,9 +52,10 @@ func TestAToolThatMayNotBeSeenIsNotThere(t *testing.T) {
 
 func TestASourceThatCannotBeReachedIsTold(t *testing.T) {
 	t.Parallel()
-	down := fakeTools{fault: &executions.UnavailableError{What: "upstream", Err: errInside}}
-	r := newRig(t, func(p *api.Params) { p.Tools = down })
-	for _, path := range []string{"/api/v1/tools", "/api/v1/tools/demo.read"} {
-		r.as(auth.RoleViewer, http.MethodGet, path, "").requireError(http.StatusBadGateway, "upstream_unreachable")
+	for _, fault := range []error{&executions.UnavailableError{What: "upstream", Err: errInside}, catalog.ErrNotListed} {
+		r := newRig(t, func(p *api.Params) { p.Tools = fakeTools{fault: fault} })
+		for _, path := range []string{"/api/v1/tools", "/api/v1/tools/demo.read"} {
+			r.as(auth.RoleViewer, http.MethodGet, path, "").requireError(http.StatusBadGateway, "upstream_unreachable")
+		}
 	}
 }

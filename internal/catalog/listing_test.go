@@ -229,3 +229,38 @@ func TestWhatIsKnownIsReadWithoutWaiting(t *testing.T) {
 	_, err = sources.Known("up.nothing")
 	require.ErrorIs(t, err, catalog.ErrNoTool)
 }
+
+func TestAToolOfASourceThatWasNeverListedIsNotSaidToBeNone(t *testing.T) {
+	t.Parallel()
+	server := start(t, upstream.Options{})
+	var up atomic.Bool
+	server.Intercept(func(_ string, w http.ResponseWriter, _ *http.Request) bool {
+		if !up.Load() {
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+		return !up.Load()
+	})
+	sources := openFile(t, fmt.Sprintf(`{"mcpServers":{"up":{"url":%q}}}`, server.URL()), nil)
+	require.Error(t, sources.Refresh(t.Context(), "up"))
+	for range 2 {
+		_, err := sources.Lookup(t.Context(), "up.echo")
+		require.ErrorIs(t, err, catalog.ErrNotListed)
+		require.NotErrorIs(t, err, catalog.ErrNoTool)
+	}
+	_, err := sources.Known("up.echo")
+	require.ErrorIs(t, err, catalog.ErrNotListed)
+	_, err = sources.Lookup(t.Context(), "other.echo")
+	require.ErrorIs(t, err, catalog.ErrNoTool, "the file names no such source")
+	_, err = sources.Call(t.Context(), catalog.CallRequest{Address: "up.echo"})
+	var failure *catalog.CallError
+	require.ErrorAs(t, err, &failure)
+	require.Equal(t, catalog.CodeUnreachable, failure.Code)
+	require.False(t, failure.Sent || failure.Answered, "it may be made later")
+
+	up.Store(true)
+	require.NoError(t, sources.Refresh(t.Context(), "up"))
+	_, err = sources.Lookup(t.Context(), "up.echo")
+	require.NoError(t, err)
+	_, err = sources.Lookup(t.Context(), "up.nothing")
+	require.ErrorIs(t, err, catalog.ErrNoTool)
+}

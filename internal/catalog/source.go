@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/singleflight"
@@ -50,6 +51,7 @@ type source struct {
 	kick       chan struct{} // the source says that its tools have changed
 	first      chan struct{} // closed after the first attempt to list
 	firstOnce  sync.Once
+	listed     atomic.Bool   // the tools are known, from now or before; never while they are not in the snapshot
 
 	refreshing singleflight.Group
 	pages      map[string]json.RawMessage // only used while refreshing
@@ -196,6 +198,9 @@ func (s *source) settle(ctx context.Context, raw []json.RawMessage, err error) {
 	status := s.status
 	s.mu.Unlock()
 	s.publish()
+	if err == nil {
+		s.listed.Store(true)
+	}
 	if changed {
 		s.tell(status, err)
 	}

@@ -106,24 +106,23 @@ func (c *Sources) snapshot() *snapshot {
 	return now
 }
 
-// Lookup implements [Catalog]. A source that was never listed yet is waited for, some seconds at most.
+// Lookup implements [Catalog]. A source that was never tried yet is waited for, some seconds at most.
 func (c *Sources) Lookup(ctx context.Context, address string) (Tool, error) {
 	if entry := c.snapshot().tools[address]; entry != nil {
 		return entry.tool, nil
 	}
 	name, _, _ := strings.Cut(address, ".")
-	if source := c.source(name); source != nil {
-		if err := awaitFirst(ctx, source); err != nil {
-			return Tool{}, err
-		}
-		if entry := c.snapshot().tools[address]; entry != nil {
-			return entry.tool, nil
-		}
+	source := c.source(name)
+	if source == nil {
+		return Tool{}, ErrNoTool
 	}
-	return Tool{}, ErrNoTool
+	if err := awaitFirst(ctx, source); err != nil {
+		return Tool{}, err
+	}
+	return c.Known(address)
 }
 
-// Known reads one tool of those known now, and waits for nothing: [ErrNotListed] while its source was never tried, [ErrNoTool] where
+// Known reads one tool of those known now, and waits for nothing: [ErrNotListed] while its source was never listed, [ErrNoTool] where
 // there is none.
 func (c *Sources) Known(address string) (Tool, error) {
 	name, _, _ := strings.Cut(address, ".")
@@ -132,9 +131,7 @@ func (c *Sources) Known(address string) (Tool, error) {
 		return Tool{}, ErrNoTool
 	}
 	missing := ErrNoTool
-	select {
-	case <-source.first:
-	default:
+	if !source.listed.Load() {
 		missing = ErrNotListed
 	}
 	if entry := c.snapshot().tools[address]; entry != nil {
@@ -206,9 +203,21 @@ func (c *Sources) Validate(tool Tool, arguments json.RawMessage) error {
 func (c *Sources) Call(ctx context.Context, request CallRequest) (CallResult, error) {
 	tool, err := c.Lookup(ctx, request.Address)
 	if err != nil {
-		return CallResult{}, &CallError{Address: request.Address, Code: CodeRefused, Answered: true, Cause: err}
+		return CallResult{}, missing(ctx, request.Address, err)
 	}
 	return c.source(tool.Source).call(ctx, tool, request)
+}
+
+// missing is a call of a tool that could not be looked up.
+func missing(ctx context.Context, address string, err error) *CallError {
+	switch {
+	case errors.Is(err, ErrNoTool):
+		return &CallError{Address: address, Code: CodeRefused, Answered: true, Cause: err}
+	case ctx.Err() != nil:
+		return &CallError{Address: address, Code: CodeTimeout, Cause: err}
+	default:
+		return &CallError{Address: address, Code: CodeUnreachable, Cause: err}
+	}
 }
 
 func (c *Sources) source(name string) *source {

@@ -96,7 +96,7 @@ type Hit struct {
 
 // Catalog is what the gateway and the worker know of tools.
 type Catalog interface {
-	// Lookup reads one tool, without listing any; [ErrNoTool] where there is none.
+	// Lookup reads one tool, without listing any; [ErrNoTool] where there is none, [ErrNotListed] where that is not known.
 	Lookup(ctx context.Context, address string) (Tool, error)
 	// Search finds tools by words, best first; an empty query lists them in the order of addresses.
 	Search(ctx context.Context, query string, limit int) ([]Hit, error)

@@ -86,7 +86,7 @@ func (s *session) callTool(ctx context.Context, address string, f callFlags) err
 		return err
 	}
 	tool, err := tools.catalog.Lookup(ctx, address)
-	if errors.Is(err, catalog.ErrNoTool) {
+	if errors.Is(err, catalog.ErrNoTool) || errors.Is(err, catalog.ErrNotListed) {
 		return tools.noTool(address)
 	}
 	if err != nil {
