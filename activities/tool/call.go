@@ -33,6 +33,8 @@ const (
 	CodeOtherCall = "call_changed"
 	// CodeNoTool means that there is no such tool any more.
 	CodeNoTool = "tool_not_found"
+	// CodeSettled means that the execution was closed, as its run was thought to be gone.
+	CodeSettled = "execution_settled"
 	// CodeDenied means that a rule has come to deny the tool since the call was decided on.
 	CodeDenied = "tool_denied"
 )
@@ -53,6 +55,8 @@ func (a *Activities) Call(ctx context.Context, in CallRequest) (CallResult, erro
 	}
 	found, claimed, err := a.claim(ctx, call)
 	switch {
+	case errors.Is(err, store.ErrSettled):
+		return *refuse(CodeSettled, "the execution was closed before the call was made"), nil
 	case err != nil:
 		return CallResult{}, err
 	case !claimed && !found.DoneAt.IsZero():

@@ -177,6 +177,19 @@ func TestOnlyTheCallThatWasDecidedOnIsMade(t *testing.T) {
 	}
 }
 
+func TestACallOfAClosedExecutionIsNotMade(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	require.NoError(t, w.store.RecordOutcome(t.Context(), store.Ending{
+		Key: w.key, Outcome: approval.Outcome{Kind: approval.OutcomeFailed, At: time.Now()}, Retained: time.Now().Add(time.Hour),
+	}))
+	got, err := w.try(w.request())
+	require.NoError(t, err)
+	require.Equal(t, tool.StateRefused, got.State)
+	require.Equal(t, tool.CodeSettled, got.Code)
+	require.Empty(t, w.calls)
+}
+
 func TestACallThatTheRulesHaveComeToDenyIsNotMade(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

@@ -42,7 +42,7 @@ func (s *Service) Cancel(ctx context.Context, who Caller, id, reason string) (Re
 			return Report{}, &UnavailableError{What: "temporal", Err: err}
 		}
 		// A run that is gone takes nothing more, and says nothing.
-		if _, err := s.lost(ctx, who, at.row); err != nil {
+		if _, err := s.lost(ctx, who, at.row, true); err != nil {
 			s.log.WarnContext(ctx, "it is not known whether a run that was called off is gone", "execution", at.row.Key, "error", err)
 		}
 		line := s.about(who, "cancel", at.row)

@@ -52,6 +52,14 @@ func (s *Service) same(ctx context.Context, who Caller, call Call, p prepared, r
 		return Report{}, otherCall(p.tool.Address)
 	}
 	if row.Outcome == nil {
+		seen, err := s.steps(ctx, row)
+		if err != nil {
+			return Report{}, err
+		}
+		if seen.seq > 0 {
+			// It has begun. Where its run is gone since, another one would ask a second time for what may have been done.
+			return s.attach(ctx, who, target{row: row}, s.hold(call.Hold, call.Release))
+		}
 		// Whoever put it may have died before its start.
 		if err := s.start(ctx, who, call, p, row); err != nil {
 			return Report{}, err

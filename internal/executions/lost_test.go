@@ -2,12 +2,14 @@ package executions_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
+	"github.com/holdfast-mcp/holdfast/internal/domain/policy"
 	"github.com/holdfast-mcp/holdfast/internal/executions"
 	"github.com/holdfast-mcp/holdfast/internal/store"
 	"github.com/holdfast-mcp/holdfast/internal/testkit"
@@ -42,16 +44,21 @@ func (r *rig) terminate(key string) {
 	require.NoError(r.t, world.temporal.TerminateWorkflow(r.t.Context(), execution.ID(key), "", "by hand"))
 }
 
-// requireClosed holds for an execution that was closed while nobody had decided, and says so to whoever asks.
-func (r *rig) requireClosed(report executions.Report, kind approval.OutcomeKind, says string) {
+// requireOutcome holds for an execution that was closed, and says so to whoever asks.
+func (r *rig) requireOutcome(report executions.Report, kind approval.OutcomeKind, says string) {
 	r.t.Helper()
 	require.Equal(r.t, executions.StatusCompleted, report.Status)
 	require.Equal(r.t, kind, report.Outcome.Kind)
-	require.Equal(r.t, approval.CodeRunEnded, report.Outcome.Code)
 	told, ok := executions.Render(r.who, report, nil)
 	require.True(r.t, ok)
-	require.True(r.t, told.IsError)
 	require.Contains(r.t, told.Text, says)
+}
+
+// requireClosed holds for an execution that was closed while nobody had decided, and says so to whoever asks.
+func (r *rig) requireClosed(report executions.Report, kind approval.OutcomeKind, says string) {
+	r.t.Helper()
+	r.requireOutcome(report, kind, says)
+	require.Equal(r.t, approval.CodeRunEnded, report.Outcome.Code)
 	row, err := world.store.Execution(r.t.Context(), report.Key)
 	require.NoError(r.t, err)
 	require.Equal(r.t, kind, row.Outcome.Kind)
@@ -139,18 +146,106 @@ func TestOfARunThatEndedWhileItsToolAskedNobodyKnowsHowFarItCame(t *testing.T) {
 	r.requireClosed(report, approval.OutcomeUnknown, "its run is gone from Temporal")
 }
 
-func TestAnExecutionThatNeverRanStaysForWhoeverRepeatsIt(t *testing.T) {
+// orphan is an execution that was put and never started.
+func (r *rig) orphan(name, request string) string {
+	r.t.Helper()
+	call := r.call("put", name)
+	row := store.Execution{
+		Key: approval.NewKey(), Identity: r.who.Identity, Mode: r.who.Mode, Resource: "default", Client: "tests 1", Address: call.Address,
+		Request: request, Arguments: call.Arguments, Digest: policy.Digest(call.Address, call.Arguments, ""), Policy: "p", CreatedAt: time.Now(),
+		Status: store.StatusRunning,
+	}
+	_, fresh, err := world.store.PutExecution(r.t.Context(), row)
+	require.NoError(r.t, err)
+	require.True(r.t, fresh)
+	return row.Key
+}
+
+func TestAnExecutionThatNeverRanIsStartedByWhoeverRepeatsItAndElseGivenUp(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	key := approval.NewKey()
-	_, _, err := world.store.PutExecution(t.Context(), store.Execution{
-		Key: key, Identity: r.who.Identity, Mode: r.who.Mode, Resource: "default", Client: "tests 1", Address: "src.put",
-		Arguments: []byte(`{}`), Digest: "d", Policy: "p", CreatedAt: time.Now(), Status: store.StatusRunning,
-	})
+	look := func(key string) executions.Report {
+		report, err := r.Resume(t.Context(), r.who, executions.Answer{ID: key, Hold: time.Millisecond})
+		require.NoError(t, err)
+		return report
+	}
+	unnamed, named, repeated := r.orphan(r.name, ""), r.orphan(r.name, r.name+"-1"), r.orphan(r.name, r.name+"-2")
+	for _, key := range []string{unnamed, named} {
+		require.Equal(t, executions.StatusPending, look(key).Status, "whoever put it may just be starting it")
+	}
+	call := r.call("put", r.name)
+	call.Request = r.name + "-2"
+	report, err := r.Execute(t.Context(), r.who, call)
 	require.NoError(t, err)
-	report, err := r.Cancel(t.Context(), r.who, key, "")
+	require.Equal(t, repeated, report.Key)
+	require.Equal(t, executions.StatusPaused, report.Status)
+
+	r.shift.Store(int64(2 * time.Minute))
+	r.requireOutcome(look(unnamed), approval.OutcomeFailed, "its run never began")
+	require.Equal(t, executions.StatusPending, look(named).Status)
+	r.shift.Store(int64(20 * time.Minute))
+	r.requireOutcome(look(named), approval.OutcomeFailed, "its run never began")
+
+	cancelled := r.orphan(r.name, "")
+	r.shift.Store(0)
+	report, err = r.Cancel(t.Context(), r.who, cancelled, "")
 	require.NoError(t, err)
-	require.Equal(t, executions.StatusPending, report.Status)
+	r.requireOutcome(report, approval.OutcomeFailed, "its run never began")
+	require.Zero(t, world.upstream.tried(r.name))
+}
+
+func TestACallWhoseRunIsGoneIsNotAskedForASecondTime(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		claimed, done bool
+		kind          approval.OutcomeKind
+		says          string
+	}{
+		"not called":    {false, false, approval.OutcomeFailed, "the tool was not called"},
+		"being called":  {true, false, approval.OutcomeUnknown, "may or may not have run"},
+		"called before": {true, true, approval.OutcomeCompleted, "done by hand"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := newRig(t)
+			call := r.call("put", r.name)
+			call.Request = r.name
+			paused, err := r.Execute(t.Context(), r.who, call)
+			require.NoError(t, err)
+			require.Equal(t, executions.StatusPaused, paused.Status)
+			claim := store.Call{Key: paused.Key, Number: execution.TheCall, Fence: 1, Idempotency: "k", ClaimedAt: time.Now()}
+			if tc.claimed {
+				_, claimed, err := world.store.ClaimCall(t.Context(), claim)
+				require.NoError(t, err)
+				require.True(t, claimed)
+			}
+			if tc.done {
+				claim.DoneAt, claim.Result = time.Now(), []byte(`{"content":[{"type":"text","text":"done by hand"}]}`)
+				require.NoError(t, world.store.FinishCall(t.Context(), claim))
+			}
+			r.terminate(paused.Key)
+			// Temporal has forgotten it, too: nothing there keeps anybody from starting it again.
+			started := &starts{forgetful: forgetful{Workflows: world.workflows}}
+			other := newRig(t, func(p *executions.Params) { p.Workflows = started })
+			other.who = r.who
+			_, err = other.Execute(t.Context(), other.who, call)
+			require.NoError(t, err)
+			require.Zero(t, started.count.Load())
+			other.requireOutcome(other.resume(other.page(), paused.Pause.ID, approval.ActionAccept), tc.kind, tc.says)
+		})
+	}
+}
+
+// starts counts the runs that are started.
+type starts struct {
+	forgetful
+
+	count atomic.Int64
+}
+
+func (s *starts) Start(context.Context, execution.Input) error {
+	s.count.Add(1)
+	return nil
 }
 
 // own is a store that lists what one account waits for: all tests share it.
@@ -158,6 +253,11 @@ type own struct {
 	*outage
 
 	who approval.Identity
+}
+
+func (o own) Executions(ctx context.Context, filter store.ExecutionFilter) ([]store.Execution, error) {
+	filter.Identity = &o.who
+	return o.outage.Executions(ctx, filter)
 }
 
 func (o own) Pauses(ctx context.Context, filter store.PauseFilter) ([]store.PauseRow, error) {
@@ -168,7 +268,7 @@ func (o own) Pauses(ctx context.Context, filter store.PauseFilter) ([]store.Paus
 func TestARunThatIsGoneIsClosedAlsoWhereNobodyComes(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	lost, alive := r.pause("put", r.name), r.pause("put", r.name+" too")
+	lost, alive, orphan := r.pause("put", r.name), r.pause("put", r.name+" too"), r.orphan(r.name, "")
 	r.terminate(lost.Key)
 	late := newRig(t, func(p *executions.Params) {
 		p.Store, p.Settings.Sweep = own{r.store, r.who.Identity}, 20*time.Millisecond
@@ -177,8 +277,10 @@ func TestARunThatIsGoneIsClosedAlsoWhereNobodyComes(t *testing.T) {
 	testkit.Eventually(t, patience, func() bool {
 		row, err := world.store.Execution(t.Context(), lost.Key)
 		require.NoError(t, err)
-		return row.Outcome != nil
-	}, "the run that is gone is closed")
+		never, err := world.store.Execution(t.Context(), orphan)
+		require.NoError(t, err)
+		return row.Outcome != nil && never.Outcome != nil
+	}, "the run that is gone is closed, and the one that never began")
 	require.NoError(t, late.Close(t.Context()))
 	row, err := world.store.Execution(t.Context(), alive.Key)
 	require.NoError(t, err)

@@ -16,6 +16,7 @@ type Store interface {
 	ExecutionEvents(ctx context.Context, key string, after int64) ([]store.ExecutionEvent, error)
 	Pause(ctx context.Context, id string) (store.PauseRow, error)
 	Pauses(ctx context.Context, filter store.PauseFilter) ([]store.PauseRow, error)
+	Executions(ctx context.Context, filter store.ExecutionFilter) ([]store.Execution, error)
 	Call(ctx context.Context, key string, number int) (store.Call, error)
 	RecordOutcome(ctx context.Context, end store.Ending) error
 	CountOpenPauses(ctx context.Context, who approval.Identity) (int, error)

@@ -82,7 +82,8 @@ func (s *Service) Resume(ctx context.Context, who Caller, answer Answer) (Report
 func (s *Service) attach(ctx context.Context, who Caller, at target, hold hold) (Report, error) {
 	if at.row.Outcome == nil {
 		report, err := s.follow(ctx, who, at.row, at.number, hold)
-		if err == nil && ctx.Err() == nil && (report.Status == StatusPending && hold.span > 0 || s.overdue(report)) {
+		unseen := hold.span > 0 && (report.Status == StatusPending || report.Status == StatusPaused && at.number != 0)
+		if err == nil && ctx.Err() == nil && (unseen || s.overdue(report)) {
 			report = s.cutOff(ctx, who, at, report)
 		}
 		return report, err
@@ -103,7 +104,7 @@ func (s *Service) overdue(report Report) bool {
 func (s *Service) cutOff(ctx context.Context, who Caller, at target, report Report) Report {
 	limited, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	if gone, err := s.lost(limited, who, at.row); err != nil || !gone {
+	if gone, err := s.lost(limited, who, at.row, s.abandoned(at.row)); err != nil || !gone {
 		return report
 	}
 	if now, err := s.report(ctx, who, at.row, steps{outcome: true}, 0); err == nil {
@@ -242,7 +243,7 @@ func (s *Service) tooLate(ctx context.Context, who Caller, at target, wish appro
 	if err != nil || !ended.Open() {
 		return judged(ended.Pause, wish), err
 	}
-	if _, err := s.lost(ctx, who, at.row); err != nil {
+	if _, err := s.lost(ctx, who, at.row, s.abandoned(at.row)); err != nil {
 		return said{}, err
 	}
 	if ended, err = s.pause(ctx, at); err != nil {

@@ -16,7 +16,7 @@ func callCell(c Call) cell {
 
 // ClaimCall notes that a call is about to be made, by whom its fence names. claimed is false where the call is done, or was claimed
 // with this or a higher fence; a higher fence than the row's takes over, and keeps the idempotency key of the first claim. The call is
-// given back as it is in both cases.
+// given back as it is in both cases. [ErrSettled] where its execution has an outcome, and it was not claimed before.
 func (s *Store) ClaimCall(ctx context.Context, want Call) (found Call, claimed bool, err error) {
 	if want.Key == "" || want.Number < 1 || want.Fence < 1 {
 		return Call{}, false, errors.New("claim call: an execution, a number and a fence from 1 are needed")
@@ -31,6 +31,9 @@ func (s *Store) ClaimCall(ctx context.Context, want Call) (found Call, claimed b
 			return err
 		}
 		found, err = s.scanCall(tx.QueryRowContext(ctx, sqlCall, want.Key, want.Number))
+		if errors.Is(err, ErrNotFound) {
+			return ErrSettled
+		}
 		return err
 	})
 	if err != nil {

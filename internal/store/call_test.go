@@ -212,3 +212,34 @@ func TestTheAuditIsReadByWhatAFilterSays(t *testing.T) {
 		require.Equal(t, want, found, "%+v", tc.filter)
 	}
 }
+
+func TestNothingIsClaimedForWhatIsSettledAndNothingIsSettledAsUncalledThatIsClaimed(t *testing.T) {
+	t.Parallel()
+	opened, _ := open(t)
+	ctx := t.Context()
+	uncalled := func(n int) store.Ending {
+		return store.Ending{
+			Key: keyOf(n), Outcome: approval.Outcome{Kind: approval.OutcomeFailed, At: monday}, Retained: monday.Add(time.Hour), Unclaimed: 1,
+		}
+	}
+	putExecution(t, opened, execution(1))
+	require.NoError(t, opened.RecordOutcome(ctx, uncalled(1)))
+	_, claimed, err := opened.ClaimCall(ctx, call(1, 1))
+	require.ErrorIs(t, err, store.ErrSettled)
+	require.False(t, claimed)
+
+	putExecution(t, opened, execution(2))
+	_, claimed, err = opened.ClaimCall(ctx, call(2, 1))
+	require.NoError(t, err)
+	require.True(t, claimed)
+	require.ErrorIs(t, opened.RecordOutcome(ctx, uncalled(2)), store.ErrClaimed)
+	row, err := opened.Execution(ctx, keyOf(2))
+	require.NoError(t, err)
+	require.Nil(t, row.Outcome)
+	// A higher fence takes nothing over any more once it is settled.
+	require.NoError(t, opened.SettleExecution(ctx, keyOf(2), completed(), monday.Add(time.Hour)))
+	found, claimed, err := opened.ClaimCall(ctx, store.Call{Key: keyOf(2), Number: 1, Fence: 9, Idempotency: "k", ClaimedAt: monday})
+	require.NoError(t, err)
+	require.False(t, claimed)
+	require.EqualValues(t, 1, found.Fence)
+}

@@ -15,6 +15,12 @@ var ErrUnknownEngine = errors.New("engine is not in the store: put it first")
 // ErrEngineInUse says that an engine cannot be deleted, because connections or workspaces name it.
 var ErrEngineInUse = errors.New("connections or workspaces use the engine: remove them first")
 
+// ErrSettled says that an execution has its outcome: nothing is done for it any more.
+var ErrSettled = errors.New("the execution is settled: read its outcome")
+
+// ErrClaimed says that a call which was to count as not made was claimed, and so may have been made.
+var ErrClaimed = errors.New("the call is claimed: it may have been made")
+
 // ErrLeaseLost says that a lease was released, or that somebody else has taken it after it ran out: what its holder wanted to
 // write is not written.
 var ErrLeaseLost = errors.New("lease is lost: read the row anew")

@@ -18,6 +18,9 @@ type Ending struct {
 	Retained time.Time
 	Dropped  []approval.Pause // the pauses that nobody has decided on
 	Events   []ExecutionEvent
+	// Unclaimed is the number of a call that the outcome says was not made: where it was claimed, nothing is written, and the error is
+	// [ErrClaimed]. 0: none.
+	Unclaimed int
 }
 
 // SettleExecution notes how an execution has ended; the first outcome stays. [ErrNotFound] where it was not put, or was pruned.
@@ -67,6 +70,15 @@ func (s *Store) RecordOutcome(ctx context.Context, end Ending) error {
 		return fmt.Errorf("record outcome of execution %s: a kind is needed", end.Key)
 	}
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
+		if end.Unclaimed > 0 {
+			_, err := s.scanCall(tx.QueryRowContext(ctx, sqlCall, end.Key, end.Unclaimed))
+			if err == nil {
+				return ErrClaimed
+			}
+			if !errors.Is(err, ErrNotFound) {
+				return err
+			}
+		}
 		for _, each := range end.Dropped {
 			if err := s.decidePause(ctx, tx, each); err != nil {
 				return err

@@ -71,7 +71,8 @@ const (
 		WHERE execution = $1 AND number = $2`
 
 	sqlClaimCall = `INSERT INTO upstream_call (execution, number, fence, idempotency, claimed_at, done_at, tool_error, result)
-		VALUES ($1, $2, $3, $4, $5, 0, 0, NULL)
+		SELECT $1, $2, $3, $4, $5, 0, 0, NULL
+		WHERE NOT EXISTS (SELECT 1 FROM execution WHERE key = $1 AND settled_at <> 0)
 		ON CONFLICT (execution, number) DO UPDATE SET fence = excluded.fence, claimed_at = excluded.claimed_at
 		WHERE upstream_call.done_at = 0 AND upstream_call.fence < excluded.fence`
 

@@ -9,8 +9,8 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 )
 
-// theCall is the number of the only call that an execution of one tool makes: made again, it is the same call.
-const theCall = 1
+// TheCall is the number of the only call that an execution of one tool makes: made again, it is the same call.
+const TheCall = 1
 
 // Codes of outcomes that the upstream did not cause.
 const (
@@ -58,7 +58,7 @@ func (e *execution) try(ctx workflow.Context, n int) (result tool.CallResult, lo
 	callCtx, stop := workflow.WithCancel(ctx)
 	defer stop()
 	call := workflow.ExecuteActivity(callOptions(callCtx, e.in, "call "+e.in.Address), tool.CallName, tool.CallRequest{
-		Key: e.in.Key, Number: theCall, Fence: e.fence(n), Address: e.in.Address, Digest: e.in.Digest, Timeout: e.in.CallTimeout,
+		Key: e.in.Key, Number: TheCall, Fence: e.fence(n), Address: e.in.Address, Digest: e.in.Digest, Timeout: e.in.CallTimeout,
 	})
 	await(ctx, func() bool { return call.IsReady() || e.canceled != nil })
 	if !call.IsReady() {
@@ -69,7 +69,7 @@ func (e *execution) try(ctx workflow.Context, n int) (result tool.CallResult, lo
 		return result, false
 	}
 	// The worker was lost, or another try was found to have claimed the call.
-	settle := tool.SettleRequest{Key: e.in.Key, Number: theCall}
+	settle := tool.SettleRequest{Key: e.in.Key, Number: TheCall}
 	if !e.in.Retry {
 		settle.Grace = lateAnswer
 	}
@@ -98,14 +98,14 @@ func (e *execution) judge(now time.Time, t tries, r tool.CallResult) (outcome ap
 	switch {
 	case r.State == tool.StateDone:
 		return approval.Outcome{
-			Kind: approval.OutcomeCompleted, ToolError: r.ToolError, Calls: theCall, Digest: r.Digest, Bytes: r.Bytes,
+			Kind: approval.OutcomeCompleted, ToolError: r.ToolError, Calls: TheCall, Digest: r.Digest, Bytes: r.Bytes,
 		}, true
 	case e.canceled != nil && r.State != tool.StateRefused:
 		return e.calledOff(t), true
 	case e.again(now, t, r):
 		return approval.Outcome{}, false
 	case t.mayHaveRun:
-		return approval.Outcome{Kind: approval.OutcomeUnknown, Code: r.Code, Message: r.Message, Calls: theCall}, true
+		return approval.Outcome{Kind: approval.OutcomeUnknown, Code: r.Code, Message: r.Message, Calls: TheCall}, true
 	case r.Code == "":
 		return approval.Outcome{Kind: approval.OutcomeFailed, Code: CodeWorkerLost, Message: saidNotMade}, true
 	default:
@@ -133,9 +133,9 @@ func (e *execution) calledOff(t tries) approval.Outcome {
 	case !t.mayHaveRun:
 		return approval.Outcome{Kind: approval.OutcomeCancelled}
 	case e.in.Retry:
-		return approval.Outcome{Kind: approval.OutcomeCancelled, Code: CodeCalledOff, Message: saidCalledOff, Calls: theCall}
+		return approval.Outcome{Kind: approval.OutcomeCancelled, Code: CodeCalledOff, Message: saidCalledOff, Calls: TheCall}
 	default:
-		return approval.Outcome{Kind: approval.OutcomeUnknown, Code: CodeCalledOff, Message: saidCalledOff, Calls: theCall}
+		return approval.Outcome{Kind: approval.OutcomeUnknown, Code: CodeCalledOff, Message: saidCalledOff, Calls: TheCall}
 	}
 }
 
