@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -70,8 +69,8 @@ func (c *call) object() (json.RawMessage, error) {
 	return c.body, nil
 }
 
-// decode reads the body into a value. Members that are not known are refused where strict is asked for: a mistyped one would
-// else be ignored in silence.
+// decode reads the body into a value. A member is given by its exact name, and once. Members that are not known are refused where strict
+// is asked for: a mistyped one would else be ignored in silence.
 func (c *call) decode(into any, strict bool) error {
 	raw, err := c.object()
 	if err != nil {
@@ -84,7 +83,7 @@ func (c *call) decode(into any, strict bool) error {
 	if err := decoder.Decode(into); err != nil {
 		return failf(CodeInvalidPayload, "%s", payloadProblem(err, into)).because(err)
 	}
-	return nil
+	return exact(raw, into)
 }
 
 // payloadProblem names the member, never its value.
@@ -94,7 +93,8 @@ func payloadProblem(err error, into any) string {
 		return wrong.Field + " is of the wrong type."
 	}
 	if name, unknown := unknownMember(err); unknown {
-		return fmt.Sprintf("The body has a member that is not known: %s. The body's own are %s: see /openapi.json.", name, members(into))
+		names, _ := ownMembers(reflect.TypeOf(into))
+		return notKnown("The body", name, names)
 	}
 	return "The body is not as this route takes it: see /openapi.json."
 }
@@ -112,32 +112,16 @@ func unknownMember(err error) (string, bool) {
 	if bad != nil {
 		name = quoted
 	}
+	return legible(name), true
+}
+
+// legible is a member's name in quotes, without what is not printable.
+func legible(name string) string {
 	plain := []rune(strings.Map(func(r rune) rune {
 		if !unicode.IsPrint(r) {
 			return -1
 		}
 		return r
 	}, name))
-	return strconv.Quote(string(plain[:min(len(plain), maxMember)])), true
-}
-
-// members names those of a body.
-func members(into any) string {
-	var names []string
-	t := reflect.TypeOf(into)
-	for t.Kind() == reflect.Pointer {
-		t = t.Elem()
-	}
-	if t.Kind() == reflect.Struct {
-		for _, field := range reflect.VisibleFields(t) {
-			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			if name != "" && name != "-" {
-				names = append(names, name)
-			}
-		}
-	}
-	if len(names) == 0 {
-		return "none"
-	}
-	return strings.Join(names, ", ")
+	return strconv.Quote(string(plain[:min(len(plain), maxMember)]))
 }

@@ -39,7 +39,7 @@ func (c *call) hold() (time.Duration, error) {
 // executeBody is a call of a tool.
 type executeBody struct {
 	Tool      string          `json:"tool"`
-	Arguments json.RawMessage `json:"arguments,omitempty" shape:"object"`
+	Arguments json.RawMessage `json:"arguments,omitempty" shape:"object" checked:"later"`
 	// AutoApprove answers every question with accept; it passes no rule that denies. For an owner only.
 	AutoApprove bool `json:"autoApprove,omitempty"`
 }
@@ -112,7 +112,7 @@ func (a *API) lookup(c *call, id string) (executions.Report, error) {
 // decisionBody is what a person has decided.
 type decisionBody struct {
 	Action  approval.Action `json:"action"`
-	Content json.RawMessage `json:"content,omitempty" shape:"object"`
+	Content json.RawMessage `json:"content,omitempty" shape:"object" checked:"later"`
 	// Reason is in the person's own words; at most 1,000 characters.
 	Reason string `json:"reason,omitempty"`
 }
