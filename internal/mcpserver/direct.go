@@ -27,8 +27,8 @@ func (rt *runtime) direct(c *call, m *message, extra *mcp.RequestExtra) bool {
 	if !able || m.method != methodCallTool || bytes.Contains(m.params, []byte(metaProtocol)) {
 		return false
 	}
-	params := &mcp.CallToolParamsRaw{}
-	if json.Unmarshal(m.params, params) != nil {
+	params, ok := toolCall(m.params)
+	if !ok {
 		return false
 	}
 	handle := host.Handler(rt.meta, params.Name)
@@ -49,6 +49,12 @@ func (rt *runtime) direct(c *call, m *message, extra *mcp.RequestExtra) bool {
 		rt.answer(called(handle(ctx, &mcp.CallToolRequest{Session: rt.session, Params: params, Extra: extra})).response(c.id))
 	})
 	return true
+}
+
+// toolCall reads the parameters of a call. ok is false where others may read them otherwise.
+func toolCall(raw json.RawMessage) (params *mcp.CallToolParamsRaw, ok bool) {
+	params = &mcp.CallToolParamsRaw{}
+	return params, json.Unmarshal(raw, params) == nil && exact(raw, "_meta", "name", "arguments", "inputResponses", "requestState")
 }
 
 // told is what a handler said, fit for a response.

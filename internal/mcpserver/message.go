@@ -86,6 +86,9 @@ func parseMessage(raw []byte) (message, error) {
 		}
 		return message{}, refuse(http.StatusBadRequest, jsonrpc.CodeParseError, text)
 	}
+	if !exact(raw, "jsonrpc", "id", "method", "params", "result", "error") {
+		return message{}, refuse(http.StatusBadRequest, jsonrpc.CodeParseError, "Parse error: a member is there twice, or in another case")
+	}
 	m := message{id: wire.ID, params: wire.Params, result: wire.Result, fault: wire.Error, raw: raw}
 	if bytes.Equal(m.id, []byte("null")) {
 		m.id = nil

@@ -23,8 +23,8 @@ func (e *Endpoint) directModern(w http.ResponseWriter, q *request, meta Meta, m 
 	if !able || !m.call() || m.method != methodCallTool {
 		return false
 	}
-	params := &mcp.CallToolParamsRaw{}
-	if json.Unmarshal(m.params, params) != nil || !agrees(q.Header, params) {
+	params, ok := toolCall(m.params)
+	if !ok || !agrees(q.Header, params) {
 		return false
 	}
 	handle := host.Handler(meta, params.Name)
@@ -51,12 +51,21 @@ func agrees(h http.Header, params *mcp.CallToolParamsRaw) bool {
 	if protocol != protocolModern || h.Get(headerProtocol) != protocol || h.Get(headerMethod) != methodCallTool || h.Get(headerName) != params.Name {
 		return false
 	}
-	if _, object := params.Meta[mcp.MetaKeyClientCapabilities].(map[string]any); !object {
+	if !readable[mcp.ClientCapabilities](params.Meta[mcp.MetaKeyClientCapabilities]) {
 		return false
 	}
 	about, named := params.Meta[mcp.MetaKeyClientInfo]
-	_, object := about.(map[string]any)
-	return object || !named
+	return !named || readable[mcp.Implementation](about)
+}
+
+// readable reports whether a value is an object of a type.
+func readable[T any](value any) bool {
+	object, is := value.(map[string]any)
+	if !is || len(object) == 0 {
+		return is
+	}
+	raw, err := json.Marshal(object)
+	return err == nil && json.Unmarshal(raw, new(T)) == nil
 }
 
 // calledModern is what a handler said as the stateless protocol has it: it says whether it is complete, and who serves it.

@@ -90,7 +90,16 @@ func TestCallsPastTheStatelessServerAreAnsweredAsItAnswers(t *testing.T) {
 		"a version that there is not":        {"echo", statelessBody("echo", hello, object{protocol: "2027-01-01"}), map[string]string{"Mcp-Protocol-Version": "2027-01-01"}, 400},
 		"a client that says not what it can": {"echo", statelessBody("echo", hello, object{can: nil}), nil, 400},
 		"a client that can nonsense":         {"echo", statelessBody("echo", hello, object{can: "all"}), nil, 400},
-		"a client with a nonsensical name":   {"echo", statelessBody("echo", hello, object{about: "me"}), nil, 400},
+		"a client that can a number":         {"echo", statelessBody("echo", hello, object{can: object{"roots": 5}}), nil, 400},
+		"a client whose name is a number":    {"echo", statelessBody("echo", hello, object{about: object{"name": 5, "version": "1"}}), nil, 400},
+		"a client that can much": {"echo", statelessBody("echo", hello, object{can: object{
+			"roots": object{}, "sampling": object{}, "elicitation": object{"form": object{}, "url": object{}}, "extensions": object{"x/y": object{}},
+		}}), nil, 200},
+		"a name in another case": {"echo", strings.Replace(statelessBody("echo", hello, nil), `"name":"echo"`, `"Name":"echo"`, 1), nil, 400},
+		"a name twice, once in another case": {
+			"who", strings.Replace(statelessBody("who", hello, nil), `"name":"who"`, `"name":"who","Name":"echo"`, 1), nil, 200,
+		},
+		"a client with a nonsensical name": {"echo", statelessBody("echo", hello, object{about: "me"}), nil, 400},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,0 +1,7 @@
+package mcpserver
+
+// What tests hold by itself.
+var (
+	Exact   = exact
+	TopKeys = topKeys
+)
