@@ -6,15 +6,20 @@ import (
 	"fmt"
 	"time"
 
+	"go.temporal.io/sdk/activity"
+
 	"github.com/holdfast-mcp/holdfast/internal/store"
 )
 
 // lookEvery is the wait between two looks for an answer that may still come.
 const lookEvery = 250 * time.Millisecond
 
-// Settle finds out what became of a call whose worker was lost.
+// Settle finds out what became of a call whose worker was lost. Its grace begins once, however often it is tried.
 func (a *Activities) Settle(ctx context.Context, in SettleRequest) (CallResult, error) {
 	until := time.Now().Add(in.Grace)
+	if asked := activity.GetInfo(ctx).ScheduledTime; !asked.IsZero() && asked.Add(in.Grace).Before(until) {
+		until = asked.Add(in.Grace)
+	}
 	for {
 		found, err := a.Store.Call(ctx, in.Key, in.Number)
 		switch {
