@@ -54,6 +54,7 @@ func New(o Options) *App {
 	if o.Stderr == nil {
 		o.Stderr = os.Stderr
 	}
+	o.Stdout, o.Stderr = screen{o.Stdout}, screen{o.Stderr}
 	if o.Environ == nil {
 		o.Environ = os.Environ()
 	}

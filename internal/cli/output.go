@@ -43,7 +43,7 @@ func (a *App) newTable(header ...any) table.Writer {
 	if len(header) > 0 {
 		t.AppendHeader(header)
 	}
-	return t
+	return grid{t}
 }
 
 // facts is a table of names and values.

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/holdfast-mcp/holdfast/internal/domain/policy"
 )
 
 // fieldPrefix keeps the fields of a tool's form apart from the page's own.
@@ -62,10 +64,7 @@ func (f field) read() (value json.RawMessage, problem string) {
 	case fieldNumber:
 		return f.readNumber(strings.TrimSpace(text))
 	case fieldJSON:
-		if !json.Valid([]byte(text)) {
-			return nil, "This is not valid JSON."
-		}
-		return json.RawMessage(text), ""
+		return readJSON(text)
 	default:
 		return f.readText(strings.ReplaceAll(text, "\r\n", "\n"))
 	}
@@ -100,6 +99,9 @@ func (f field) readNumber(text string) (json.RawMessage, string) {
 	if !isNumber || json.Unmarshal([]byte(text), &number) != nil {
 		return nil, "This is not a number."
 	}
+	if !sendable(text) {
+		return nil, "This number is too large."
+	}
 	if f.Integer && !value.IsInt() {
 		return nil, "This is not a whole number."
 	}
@@ -109,6 +111,26 @@ func (f field) readNumber(text string) (json.RawMessage, string) {
 		return nil, "It has to be " + f.Hint() + "."
 	}
 	return json.RawMessage(text), ""
+}
+
+// readJSON refuses also what two readers could understand differently.
+func readJSON(text string) (json.RawMessage, string) {
+	switch _, err := policy.Canonical([]byte(text)); {
+	case !json.Valid([]byte(text)):
+		return nil, "This is not valid JSON."
+	case err != nil:
+		return nil, "This JSON can be understood in more than one way, or is nested too deep: give each name once."
+	case !sendable(text):
+		return nil, "A number in this JSON is too large."
+	default:
+		return json.RawMessage(text), ""
+	}
+}
+
+// sendable reports whether the numbers in JSON are of a size that its reader can take.
+func sendable(text string) bool {
+	var value any
+	return json.Unmarshal([]byte(text), &value) == nil
 }
 
 // exact reads a number of a length that people type; longer ones would take long to compare.

@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"encoding/json"
+	"html"
 	"net/http"
 	"strings"
 	"testing"
@@ -53,4 +54,30 @@ func TestAFormIsFilledInAsItsSchemaSays(t *testing.T) {
 	})
 	require.Contains(t, ann.get(link(odd)).body, "cannot be shown")
 	require.Equal(t, http.StatusForbidden, ann.post(link(odd), "action", "accept").status)
+}
+
+func TestANumberThatNobodyCanTakeIsSaidAtItsField(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	ann := r.as("ann")
+	row := r.pause(func(e *store.Execution, p *store.PauseRow) {
+		asForm(e, p)
+		p.Request.Schema = json.RawMessage(`{"properties":{"size":{"type":"number"},"whole":{"type":"integer"},"any":{}}}`)
+	})
+	for _, tc := range []struct{ field, value, says string }{
+		{"size", "1e400", "This number is too large."},
+		{"size", "-1e309", "This number is too large."},
+		{"whole", "1e999", "This number is too large."},
+		{"any", `{"a":[1e400]}`, "A number in this JSON is too large."},
+		{"any", `{"a":1,"a":2}`, "give each name once"},
+	} {
+		got := ann.post(link(row), "action", "accept", "f."+tc.field, tc.value, "reason", "kept")
+		require.Equal(t, http.StatusUnprocessableEntity, got.status, tc.value)
+		require.Contains(t, got.body, tc.says)
+		require.Contains(t, got.body, "kept")
+		require.Contains(t, got.body, html.EscapeString(tc.value), "what was sent is still there")
+	}
+	require.Empty(t, r.engine.answered())
+	require.Equal(t, http.StatusSeeOther, ann.post(link(row), "action", "accept", "f.size", "1e308", "f.whole", "123456789012345678901234567890").status)
+	require.JSONEq(t, `{"size":1e308,"whole":123456789012345678901234567890}`, string(r.engine.answered()[0].Content))
 }

@@ -5,17 +5,15 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"fmt"
 	"html/template"
 	"mime"
 	"net/http"
 	"path"
 	"strconv"
-	"strings"
 	"time"
-	"unicode"
 
 	"github.com/holdfast-mcp/holdfast/internal/auth"
+	"github.com/holdfast-mcp/holdfast/internal/domain/text"
 )
 
 //go:embed templates assets
@@ -74,7 +72,7 @@ func functions() template.FuncMap {
 		"iso":     func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") },
 		"moment":  func(t time.Time) string { return t.UTC().Format("2 Jan 2006, 15:04:05 UTC") },
 		"span":    span,
-		"visible": visible,
+		"visible": text.Visible,
 		"has": func(all []string, one string) bool {
 			for _, each := range all {
 				if each == one {
@@ -84,23 +82,6 @@ func functions() template.FuncMap {
 			return false
 		},
 	}
-}
-
-// visible shows characters that would change how the text around them is read, or that are not seen: a name must not look like
-// another one.
-func visible(text string) string {
-	var out strings.Builder
-	for _, r := range strings.ToValidUTF8(text, "\uFFFD") {
-		switch {
-		case r == '\n' || r == '\t':
-			out.WriteRune(r)
-		case unicode.IsControl(r) || unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Co):
-			fmt.Fprintf(&out, "\\u%04x", r)
-		default:
-			out.WriteRune(r)
-		}
-	}
-	return out.String()
 }
 
 // span says a length of time as people do.

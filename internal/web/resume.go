@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
+	"github.com/holdfast-mcp/holdfast/internal/domain/text"
 	"github.com/holdfast-mcp/holdfast/internal/executions"
 	"github.com/holdfast-mcp/holdfast/internal/store"
 )
@@ -56,9 +57,9 @@ func (w *Web) showResume(rw http.ResponseWriter, v *visit, status int, view resu
 
 func titleOf(p pauseView) string {
 	if p.State == statePending {
-		return "Approve " + visible(p.Address) + "?"
+		return "Approve " + text.Visible(p.Address) + "?"
 	}
-	return visible(p.Address) + ": " + p.State
+	return text.Visible(p.Address) + ": " + p.State
 }
 
 // look reads everything that a pause's page shows.

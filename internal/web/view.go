@@ -13,6 +13,7 @@ import (
 	"github.com/holdfast-mcp/holdfast/internal/auth"
 	"github.com/holdfast-mcp/holdfast/internal/domain/approval"
 	"github.com/holdfast-mcp/holdfast/internal/domain/redact"
+	"github.com/holdfast-mcp/holdfast/internal/domain/text"
 	"github.com/holdfast-mcp/holdfast/internal/executions"
 	"github.com/holdfast-mcp/holdfast/internal/store"
 )
@@ -186,7 +187,7 @@ func hostOf(address string) (string, bool) {
 
 // pretty writes arguments in lines, digit by digit as they are, with what is not seen made visible.
 func pretty(arguments json.RawMessage) string {
-	return visible(cmp.Or(indented(arguments), "{}"))
+	return text.Visible(cmp.Or(indented(arguments), "{}"))
 }
 
 // indented is JSON in lines; empty where it is none.
