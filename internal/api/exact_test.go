@@ -27,6 +27,7 @@ func TestAMemberIsTakenByItsExactNameAndOnce(t *testing.T) {
 		{sessionPath + "/resume", `{"action":"decline","ACTION":"accept"}`, `not known: "ACTION".`},
 		{sessionPath + "/resume", `{"action":"decline","more":1,"more":2}`, `The body has a member twice: "more".`},
 		{executionPath + "/resume", `{"action":"accept","content":{},"content":{"x":1}}`, `The body has a member twice: "content".`},
+		{decide, `{"action":"accept","content":{"x":{"y":1,"y":2}}}`, `content has a member twice: "y".`},
 		{execute, `{"tool":"demo.read","Tool":"demo.send"}`, `not known: "Tool". The body's own are tool, arguments, autoApprove`},
 		{execute, `{"tool":"demo.read","autoApprove":false,"autoapprove":true}`, `not known: "autoapprove".`},
 		{execute, `{"tool":"demo.read","argument` + "\u017f" + `":{}}`, `not known: "argument` + "\u017f" + `".`},

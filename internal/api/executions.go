@@ -112,7 +112,7 @@ func (a *API) lookup(c *call, id string) (executions.Report, error) {
 // decisionBody is what a person has decided.
 type decisionBody struct {
 	Action  approval.Action `json:"action"`
-	Content json.RawMessage `json:"content,omitempty" shape:"object" checked:"later"`
+	Content json.RawMessage `json:"content,omitempty" shape:"object"`
 	// Reason is in the person's own words; at most 1,000 characters.
 	Reason string `json:"reason,omitempty"`
 }

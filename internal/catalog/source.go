@@ -51,7 +51,7 @@ type source struct {
 	kick       chan struct{} // the source says that its tools have changed
 	first      chan struct{} // closed after the first attempt to list
 	firstOnce  sync.Once
-	listed     atomic.Bool   // the tools are known, from now or before; never while they are not in the snapshot
+	listed     atomic.Bool // the tools are known, from now or before; never while they are not in the snapshot
 
 	refreshing singleflight.Group
 	pages      map[string]json.RawMessage // only used while refreshing
