@@ -187,7 +187,7 @@ func TestASilentPortIsNotSent(t *testing.T) {
 	require.Error(t, sources.Refresh(t.Context(), "up"))
 	require.Equal(t, catalog.StateDown, sources.Status()[0].State)
 	_, err = sources.Lookup(t.Context(), "up.echo")
-	require.ErrorIs(t, err, catalog.ErrNoTool)
+	require.ErrorIs(t, err, catalog.ErrNotListed)
 }
 
 func TestClosingEndsCallsUnderWay(t *testing.T) {
