@@ -119,32 +119,50 @@ func (rt *runtime) observe(ctx context.Context, method string, req mcp.Request, 
 	}
 	rt.states.Lock()
 	defer rt.states.Unlock()
+	change := rt.negotiated(req, result)
+	if change == nil {
+		return nil // the session's row does not exist yet
+	}
+	change(&rt.state)
+	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
+	defer cancel()
+	var saved []byte
+	err := rt.e.Sessions.ChangeState(ctx, rt.id, rt.state.NegotiatedProtocolVersion, func(before []byte) (after []byte, err error) {
+		var state mcp.ServerSessionState
+		if err := json.Unmarshal(before, &state); err != nil {
+			return nil, err
+		}
+		change(&state)
+		saved, err = json.Marshal(state)
+		return saved, err
+	})
+	if err != nil {
+		rt.e.Log.Log(ctx, rt.e.gravity(rt.id, slog.LevelError), "what an MCP session negotiated is not stored", "error", err)
+		return errors.New("the session's state could not be stored: try again")
+	}
+	// What another replica has changed is followed by the next request.
+	if own, err := json.Marshal(rt.state); err == nil && bytes.Equal(own, saved) {
+		rt.saved = saved
+	}
+	return nil
+}
+
+// negotiated is what a request changes of a session's state; nil: it is kept with the session's row, which is made of it.
+func (rt *runtime) negotiated(req mcp.Request, result mcp.Result) func(*mcp.ServerSessionState) {
 	switch params := req.GetParams().(type) {
+	case *mcp.InitializedParams:
+		if params == nil {
+			params = &mcp.InitializedParams{}
+		}
+		return func(state *mcp.ServerSessionState) { state.InitializedParams = params }
+	case *mcp.SetLoggingLevelParams: //nolint:staticcheck // clients of sessions set it, and the modern protocol has no sessions
+		return func(state *mcp.ServerSessionState) { state.LogLevel = params.Level }
 	case *mcp.InitializeParams:
 		rt.state.InitializeParams = params
 		if made, ok := result.(*mcp.InitializeResult); ok {
 			rt.state.NegotiatedProtocolVersion = made.ProtocolVersion
 		}
-		return nil // the session's row does not exist yet
-	case *mcp.InitializedParams:
-		if params == nil {
-			params = &mcp.InitializedParams{}
-		}
-		rt.state.InitializedParams = params
-	case *mcp.SetLoggingLevelParams: //nolint:staticcheck // clients of sessions set it, and the modern protocol has no sessions
-		rt.state.LogLevel = params.Level
 	}
-	raw, err := json.Marshal(rt.state)
-	if err != nil {
-		return fmt.Errorf("save session: %w", err)
-	}
-	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-	defer cancel()
-	if err := rt.e.Sessions.SaveState(ctx, rt.id, rt.state.NegotiatedProtocolVersion, raw); err != nil {
-		rt.e.Log.Log(ctx, rt.e.gravity(rt.id, slog.LevelError), "what an MCP session negotiated is not stored", "error", err)
-		return errors.New("the session's state could not be stored: try again")
-	}
-	rt.saved = raw
 	return nil
 }
 

@@ -33,11 +33,11 @@ func (h hasty) end(ctx context.Context, id string) error {
 	return errors.Join(err, session.ErrNotFound)
 }
 
-func (h hasty) SaveState(ctx context.Context, id, protocol string, state []byte) error {
+func (h hasty) ChangeState(ctx context.Context, id, protocol string, change func([]byte) ([]byte, error)) error {
 	if err := h.end(ctx, id); h.fault != nil {
 		return err
 	}
-	return h.Sessions.SaveState(ctx, id, protocol, state)
+	return h.Sessions.ChangeState(ctx, id, protocol, change)
 }
 
 func (h hasty) Touch(ctx context.Context, row store.Session, _ time.Time, _ string) error {

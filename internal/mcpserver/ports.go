@@ -16,8 +16,8 @@ type Sessions interface {
 	Create(ctx context.Context, session store.Session) error
 	// Lookup reads the row, also of a session that has ended; [store.ErrNotFound] where there never was one.
 	Lookup(ctx context.Context, id string) (store.Session, error)
-	// SaveState keeps what was negotiated.
-	SaveState(ctx context.Context, id, protocol string, state []byte) error
+	// ChangeState changes what was negotiated, as one step: another replica may change something else of it at the same time.
+	ChangeState(ctx context.Context, id, protocol string, change func(state []byte) ([]byte, error)) error
 	// Touch says that it was used, put to sleep or woken: why is "use", "sleep" or "wake".
 	Touch(ctx context.Context, session store.Session, at time.Time, why string) error
 	// Terminate ends it, which is final when it returns.

@@ -15,7 +15,7 @@ import (
 type SessionStore interface {
 	PutSession(ctx context.Context, s store.Session) error
 	Session(ctx context.Context, id string) (store.Session, error)
-	PutSessionState(ctx context.Context, id, protocol string, state []byte) error
+	ChangeSessionState(ctx context.Context, id, protocol string, change func(state []byte) ([]byte, error)) error
 	TouchSession(ctx context.Context, id string, at time.Time) error
 	TerminateSession(ctx context.Context, id string, at time.Time) (bool, error)
 }
@@ -82,9 +82,9 @@ func (d *DurableSessions) Lookup(ctx context.Context, id string) (store.Session,
 	return d.store.Session(ctx, id)
 }
 
-// SaveState writes the row.
-func (d *DurableSessions) SaveState(ctx context.Context, id, protocol string, state []byte) error {
-	return d.store.PutSessionState(ctx, id, protocol, state)
+// ChangeState changes the row.
+func (d *DurableSessions) ChangeState(ctx context.Context, id, protocol string, change func(state []byte) ([]byte, error)) error {
+	return d.store.ChangeSessionState(ctx, id, protocol, change)
 }
 
 // Touch writes the row and signals the workflow, so that its retention begins anew.

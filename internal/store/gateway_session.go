@@ -52,8 +52,9 @@ func (s *Store) Session(ctx context.Context, id string) (Session, error) {
 	return found, nil
 }
 
-// PutSessionState writes what was negotiated. A session that is not there, or terminated, is [ErrNotFound].
-func (s *Store) PutSessionState(ctx context.Context, id, protocol string, state []byte) error {
+// ChangeSessionState changes what was negotiated, in one transaction: others may change something else of it at the same time. A session
+// that is not there, or terminated, is [ErrNotFound].
+func (s *Store) ChangeSessionState(ctx context.Context, id, protocol string, change func(state []byte) ([]byte, error)) error {
 	err := s.inTransaction(ctx, func(tx *sql.Tx) error {
 		row, err := s.scanSession(tx.QueryRowContext(ctx, sqlSession, id))
 		if err != nil {
@@ -61,6 +62,10 @@ func (s *Store) PutSessionState(ctx context.Context, id, protocol string, state 
 		}
 		if !row.TerminatedAt.IsZero() {
 			return ErrNotFound
+		}
+		state, err := change(row.State)
+		if err != nil {
+			return err
 		}
 		sealed, err := s.seal.bytes(state, sessionCell(row))
 		if err != nil {
@@ -70,7 +75,7 @@ func (s *Store) PutSessionState(ctx context.Context, id, protocol string, state 
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("put state of session: %w", err)
+		return fmt.Errorf("change state of session: %w", err)
 	}
 	return nil
 }

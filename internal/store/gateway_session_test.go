@@ -2,7 +2,10 @@ package store_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
 
@@ -25,7 +28,7 @@ func TestASessionIsReadByEveryReplicaUntilItEnds(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, want, got)
 
-	require.NoError(t, other.PutSessionState(ctx, "s", "2025-06-18", []byte("{}")))
+	require.NoError(t, other.ChangeSessionState(ctx, "s", "2025-06-18", becomes("{}")))
 	require.NoError(t, other.TouchSession(ctx, "s", monday.Add(time.Minute)))
 	require.NoError(t, other.TouchSession(ctx, "s", monday), "an earlier use that is noted later")
 	require.NoError(t, other.TouchSession(ctx, "none", monday))
@@ -35,7 +38,7 @@ func TestASessionIsReadByEveryReplicaUntilItEnds(t *testing.T) {
 	require.Equal(t, want, got)
 
 	require.ErrorIs(t, opened.PutSession(ctx, session("s")), store.ErrExists)
-	require.ErrorIs(t, opened.PutSessionState(ctx, "none", "", nil), store.ErrNotFound)
+	require.ErrorIs(t, opened.ChangeSessionState(ctx, "none", "", becomes("")), store.ErrNotFound)
 	require.Error(t, opened.PutSession(ctx, store.Session{ID: "x"}), "whose is it")
 }
 
@@ -70,7 +73,7 @@ func TestATerminatedSessionLeavesItsIDAndNothingElse(t *testing.T) {
 	require.NotEmpty(t, other.RowsOf(t, "t", "mcp_stream", "mcp_stream_messages", "mcp_event", "mcp_inbox"))
 
 	require.ErrorIs(t, other.PutSession(ctx, session("s")), store.ErrExists, "ids are never used again")
-	require.ErrorIs(t, other.PutSessionState(ctx, "s", "", nil), store.ErrNotFound)
+	require.ErrorIs(t, other.ChangeSessionState(ctx, "s", "", becomes("")), store.ErrNotFound)
 	require.ErrorIs(t, other.OpenStream(ctx, stream("s", "y", "1")), store.ErrNotFound)
 	_, err = other.AppendEvent(ctx, store.Event{Session: "s", Stream: "x"})
 	require.ErrorIs(t, err, store.ErrNotFound)
@@ -181,10 +184,52 @@ func TestNobodyTakesOverASessionWithoutKeys(t *testing.T) {
 			all, err := opened.Sessions(t.Context(), store.SessionFilter{})
 			requireCorrupt(t, err, "mcp_session", "state", `"s"`)
 			require.Equal(t, []store.Session{session("t")}, all)
-			require.Error(t, opened.PutSessionState(t.Context(), "s", "", nil))
+			require.Error(t, opened.ChangeSessionState(t.Context(), "s", "", becomes("")))
 			done, err := opened.TerminateSession(t.Context(), "s", monday)
 			require.NoError(t, err)
 			require.True(t, done, "it can still be ended")
 		})
 	}
+}
+
+func becomes(state string) func([]byte) ([]byte, error) {
+	return func([]byte) ([]byte, error) { return []byte(state), nil }
+}
+
+func TestWhatIsNegotiatedIsChangedByManyAndLosesNothing(t *testing.T) {
+	t.Parallel()
+	opened, dir := open(t)
+	row := session("s")
+	row.State = []byte("{}")
+	require.NoError(t, opened.PutSession(t.Context(), row))
+	var all sync.WaitGroup
+	for i, handle := range []*store.Store{opened, again(t, dir)} {
+		for j := range 5 {
+			all.Go(func() {
+				err := handle.ChangeSessionState(t.Context(), "s", "2025-06-18", func(state []byte) ([]byte, error) {
+					members := map[string]bool{}
+					if err := json.Unmarshal(state, &members); err != nil {
+						return nil, err
+					}
+					members[fmt.Sprint(i, "/", j)] = true
+					return json.Marshal(members)
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+	all.Wait()
+	got, err := opened.Session(t.Context(), "s")
+	require.NoError(t, err)
+	members := map[string]bool{}
+	require.NoError(t, json.Unmarshal(got.State, &members))
+	require.Len(t, members, 10)
+
+	refusal := errors.New("no")
+	require.ErrorIs(t, opened.ChangeSessionState(t.Context(), "s", "", func([]byte) ([]byte, error) { return nil, refusal }), refusal)
+	same, err := opened.Session(t.Context(), "s")
+	require.NoError(t, err)
+	require.Equal(t, got, same)
 }
