@@ -3,11 +3,14 @@ package temporalclient
 import "strconv"
 
 // devDynamicConfig lifts the limits of the development server's single history shard: with the defaults every task waits about
-// 45 ms after a burst, and timers fire on whole seconds.
+// 45 ms after a burst, and timers fire on whole seconds. One partition is enough for a task queue of few workers: with four, of which some
+// have no poller at times, one task in a hundred or so waited 2 s.
 var devDynamicConfig = [...]string{
 	"history.transferProcessorMaxPollRPS=1000",
 	"history.timerProcessorMaxPollRPS=1000",
 	`history.timerProcessorMaxTimeShift="10ms"`,
+	"matching.numTaskqueueReadPartitions=1",
+	"matching.numTaskqueueWritePartitions=1",
 }
 
 // args is the command line of the server.
