@@ -18,7 +18,7 @@ import (
 // callsEnd is how long tools that are being called may go on after a stop was asked for.
 const callsEnd = 10 * time.Second
 
-// sweepEvery is how often the gateway looks for approvals whose runs are gone.
+// sweepEvery is how often the gateway looks for executions whose runs are gone.
 const sweepEvery = 5 * time.Minute
 
 // EngineParams are what tool calls are made of.

@@ -114,8 +114,8 @@ func (s *Service) ending(ctx context.Context, row store.Execution, seen steps) (
 	return end, nil
 }
 
-// becameOf is what became of an execution's call without its run. A call is claimed in the store before it is made, and none is claimed for
-// an execution that is closed: what is not claimed was not made, and will not be.
+// becameOf is what became of an execution's call without its run. A call is claimed in the store before it is made, and none is claimed
+// for an execution that is closed: what is not claimed was not made, and will not be.
 func (s *Service) becameOf(ctx context.Context, row store.Execution) (approval.Outcome, error) {
 	reading, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()

@@ -39,7 +39,7 @@ type Settings struct {
 	CallTimeout time.Duration
 	// Retention is how long the outcome of a run that is gone is kept; 168 hours. That of others is kept by their workers' settings.
 	Retention time.Duration
-	// Sweep is how often pauses are looked for whose runs are gone; 0: never.
+	// Sweep is how often executions are looked for whose runs are gone; 0: never.
 	Sweep time.Duration
 }
 
